@@ -1,0 +1,1 @@
+"""The planners: what decides the next step of a run. `port` is the interface, one module or package each."""

@@ -1,0 +1,40 @@
+"""What a run keeps in its index beside the records of its calls: brief, turns, summary.
+
+Written by the internal activities, read by planners and by `casebound show`. These models stand
+in the store only; what crosses the Temporal line is in `contracts`.
+"""
+
+from __future__ import annotations
+
+from activities.contracts import (
+    CatalogEntry,
+    PlanInput,
+    PlannedTurn,
+    PlannerRef,
+)
+from boundary.contracts import Frozen
+from boundary.report import Report
+
+
+class RunBrief(Frozen):
+    """What a run was asked, with what planner and what tools; stored once by `open_run`."""
+
+    run_id: str
+    workflow_id: str
+    question: str
+    planner: PlannerRef
+    runbook: str | None = None
+    catalog: tuple[CatalogEntry, ...] = ()
+    deadline_ms: int
+    expires_at_ms: int
+
+
+class StoredTurn(Frozen):
+    """One turn with the input it answered; stored before the workflow sees it, never changed."""
+
+    input: PlanInput
+    turn: PlannedTurn
+    report: Report | None = None
+    """The report, if the turn is one and could be taken."""
+    excess_ids: tuple[str | None, ...] = ()
+    """Ids of the calls beyond the turn's limits, in order, so that each gets its refusal; None: no legal id."""
