@@ -1,0 +1,76 @@
+"""Turns a raw response into the settlement of a call: sizes, projection, redaction. Pure.
+
+Above: `tool_boundary` runs it in the thread pool and settles with its answer. Raw is kept
+whatever happens after it, unless raw itself, or the record with it, is over a limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue, call_error
+from boundary.errors import ErrorCode
+from boundary.limits import RecordLimits
+from boundary.record import Failed, Ready, Settlement
+from boundary.redaction import Redactor
+from boundary.strict_json import NotJson, dump
+from boundary.tools import Projection, Tool
+
+RECORD_ALLOWANCE = 4096
+"""Bytes set aside for the record's own fields when the projector's budget is cut to a grant."""
+
+
+@dataclass(frozen=True)
+class EvidenceRules:
+    """What one call's evidence must keep to."""
+
+    limits: RecordLimits
+    grant_bytes: int
+    redactor: Redactor
+
+
+def settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: EvidenceRules) -> Settlement:
+    """Make the settlement; never raises for anything a tool or projector can return or do."""
+    try:
+        raw_bytes = dump(raw)
+    except NotJson as error:
+        message = f"the tool's answer is not JSON: {error.message}"
+        return Failed(call_error(ErrorCode.EXECUTION_ERROR, rules.redactor.text(message)[0]))
+    if len(raw_bytes) > rules.limits.raw:
+        return Failed(too_large("raw response", len(raw_bytes), rules.limits.raw), dropped_raw=raw_bytes)
+    try:
+        projection = tool.project(arguments, raw, _budget(tool, rules))
+        return _projected(projection, raw_bytes, rules)
+    except Exception as error:  # noqa: BLE001 - a projector may raise anything; it becomes PROJECTION_ERROR
+        return Failed(call_error(ErrorCode.PROJECTION_ERROR, explain(error, rules.redactor)), raw=raw_bytes)
+
+
+def too_large(what: str, size: int, limit: int) -> CallError:
+    """Say which part is over which limit, in bytes, and what to do."""
+    return call_error(
+        ErrorCode.RESULT_TOO_LARGE,
+        f"the {what} has {size} bytes, the limit is {limit}; ask for less: a narrower window, pattern or limit",
+    )
+
+
+def explain(error: BaseException, redactor: Redactor) -> str:
+    """Name the exception and its redacted text, for the record and the agent; never a trace."""
+    text, _ = redactor.text(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _budget(tool: Tool, rules: EvidenceRules) -> int:
+    granted = max(rules.grant_bytes - RECORD_ALLOWANCE, 1)
+    return min(tool.definition.result_bytes, rules.limits.agent_result, granted)
+
+
+def _projected(projection: Projection, raw: bytes, rules: EvidenceRules) -> Settlement:
+    if projection.evidence_status not in (EvidenceStatus.EVIDENCE_FOUND, EvidenceStatus.NO_EVIDENCE):
+        raise ValueError(f"a projection cannot say {projection.evidence_status}")
+    agent_result, redactions = rules.redactor.value(projection.agent_result)
+    agent = dump(agent_result)
+    agent.decode()
+    if len(agent) > rules.limits.agent_result:
+        error = too_large("agent result", len(agent), rules.limits.agent_result)
+        return Failed(error, raw=raw, dropped_agent_result=agent)
+    return Ready(raw, agent, projection.evidence_status, projection.truncated, redactions)
