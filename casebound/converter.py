@@ -1,0 +1,55 @@
+"""The data converter of every casebound client, worker and replayer.
+
+Above: `casebound.temporal` and the worker. Below: Temporal's pydantic converter, of which one
+method changes: values equal to a model's defaults are not written, because every byte of a
+payload stays in the history for good. The wire encoding remains `json/plain`.
+
+Not a codec: encryption and external storage compose with it as with any other converter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_core import SchemaSerializer, core_schema
+from temporalio.api.common.v1 import Payload
+from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
+from temporalio.converter import (
+    CompositePayloadConverter,
+    DataConverter,
+    DefaultPayloadConverter,
+    JSONPlainPayloadConverter,
+)
+
+_SERIALIZER = SchemaSerializer(core_schema.any_schema())
+"""Serializes by the run-time type, so one serves every model."""
+
+
+class LeanJSONPayloadConverter(PydanticJSONPlainPayloadConverter):
+    """Writes a model without the fields that hold their default value.
+
+    A reader gets the same model back as long as it knows the default; so a default may never
+    change once histories hold it (add a new field instead).
+    """
+
+    def to_payload(self, value: Any) -> Payload | None:
+        """Serialize the value to JSON, model defaults left out."""
+        data = _SERIALIZER.to_json(value, exclude_defaults=True)
+        return Payload(metadata={"encoding": self.encoding.encode()}, data=data)
+
+
+class LeanPayloadConverter(CompositePayloadConverter):
+    """Temporal's default converters, JSON replaced by the lean one."""
+
+    def __init__(self) -> None:
+        lean = LeanJSONPayloadConverter()
+        super().__init__(
+            *(
+                lean if isinstance(converter, JSONPlainPayloadConverter) else converter
+                for converter in DefaultPayloadConverter.default_encoding_payload_converters
+            )
+        )
+
+
+casebound_data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)
+"""Give it to every client and replayer of casebound's workflows."""

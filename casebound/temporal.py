@@ -1,0 +1,80 @@
+"""Connections to Temporal; the one module of the application that imports the SDK first.
+
+Above: the command line, the worker, the embedded stack. Below: the SDK and its own environment
+configuration (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `temporal.toml`...).
+Every client made here speaks casebound's data converter and carries a short identity.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import time
+
+from temporalio.client import Client
+from temporalio.envconfig import ClientConfig
+from temporalio.service import RPCError
+
+from boundary.errors import CaseboundError
+from casebound.converter import casebound_data_converter
+
+# The SDK aborts an interpreter that exits too soon after its last call: a thread of its Rust core
+# still gives Python objects back. A pause before finalization, in which the GIL is free, lets it.
+atexit.register(time.sleep, 0.1)
+
+CONNECT_TIMEOUT_S = 10.0
+"""A server that does not answer by then is reported, not waited for."""
+
+
+class TemporalUnavailable(CaseboundError):
+    """No Temporal server answered under the configured address."""
+
+
+def short_identity() -> str:
+    """Name this process in few bytes: the identity stands in most events of every history."""
+    return f"cb-{os.getpid()}"
+
+
+async def connect_configured(identity: str | None = None) -> Client:
+    """Connect as the ecosystem's environment configuration says.
+
+    Raises:
+        TemporalUnavailable: the configuration is wrong or nothing answers there.
+    """
+    try:
+        config = dict(ClientConfig.load_client_connect_config())
+    except Exception as error:  # the SDK's bridge raises its own type, which it does not export
+        raise TemporalUnavailable(f"the Temporal client configuration cannot be used: {error}") from error
+    return await _connect(config, identity)
+
+
+async def connect_local(address: str, identity: str | None = None) -> Client:
+    """Connect to the server at `address` without TLS, whatever the environment says.
+
+    Raises:
+        TemporalUnavailable: nothing answers there.
+    """
+    return await _connect({"target_host": address}, identity)
+
+
+async def _connect(config: dict[str, object], identity: str | None) -> Client:
+    address = config.setdefault("target_host", "localhost:7233")
+    config["identity"] = identity or short_identity()
+    config["data_converter"] = casebound_data_converter
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            return await Client.connect(**config)  # pyright: ignore[reportArgumentType] # envconfig's keyword arguments
+    except TimeoutError as error:
+        raise TemporalUnavailable(
+            f"no Temporal server answers at {address} within {CONNECT_TIMEOUT_S:.0f} s"
+        ) from error
+    except (RuntimeError, RPCError, ValueError) as error:
+        raise TemporalUnavailable(f"cannot connect to Temporal at {address}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Make the SDK's nested Rust error readable: its last words say what happened."""
+    text = str(error)
+    known = {"Connection refused": "connection refused", "dns error": "the host name is not known"}
+    return next((words for mark, words in known.items() if mark in text), text[:300])
