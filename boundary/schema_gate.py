@@ -229,6 +229,7 @@ def _compiled(pattern: str) -> TypeAdapter[str]:
     if len(pattern) > PATTERN_MAX:
         raise InvalidTool(f"a pattern has {len(pattern)} characters: at most {PATTERN_MAX} are allowed")
     try:
+        pattern.encode()  # a lone surrogate would only fail when the pattern is used
         return TypeAdapter(Annotated[str, StringConstraints(strict=True, pattern=pattern)])
     except (PatternError, UnicodeEncodeError) as error:
         reason = shorten(" ".join(str(error).split()), 250)
