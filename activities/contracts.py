@@ -9,9 +9,9 @@ Times are Unix milliseconds by server time unless a name says seconds.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from boundary.contracts import (
     CallError,
@@ -36,6 +36,12 @@ CLOSE_RUN = "casebound.close_run"
 
 RUNBOOK_MAX_BYTES = 128 * 1024
 """Runbook text in the run's input; it stands in the history once."""
+
+RECORD_TTL_MARGIN_S = 60
+"""Evidence outlives the report: the check and the repair may run past the deadline by less than this."""
+
+RECORD_TTL_DEFAULT_S = 7 * 24 * 3600
+"""Past the deadline, where the caller names no record_ttl."""
 
 QUESTION_MAX = 4000
 """Characters of a question."""
@@ -113,6 +119,21 @@ class RunInput(Frozen):
     search_attributes: tuple[str, ...] = ()
     """Those of casebound's search attributes that the server knows; no others are written."""
 
+    @property
+    def ttl_s(self) -> float:
+        """How long records live, from the start of the run."""
+        return self.deadline_s + RECORD_TTL_DEFAULT_S if self.record_ttl_s is None else self.record_ttl_s
+
+    @model_validator(mode="after")
+    def _evidence_outlives_the_report(self) -> Self:
+        least = self.deadline_s + RECORD_TTL_MARGIN_S
+        if self.ttl_s < least:
+            raise ValueError(f"record_ttl of {self.ttl_s:g} s is too short: deadline + margin is {least:g} s")
+        size = len((self.runbook or "").encode("utf-8", "surrogatepass"))
+        if size > RUNBOOK_MAX_BYTES:
+            raise ValueError(f"the runbook has {size} bytes, the limit is {RUNBOOK_MAX_BYTES}")
+        return self
+
 
 class ToolLimits(Frozen):
     """What admission needs of one tool; from history, so a tool removed later still replays."""
@@ -152,7 +173,18 @@ class CallResult(Frozen):
     evidence_status: EvidenceStatus = EvidenceStatus.EVIDENCE_FOUND
     error: CallError | None = None
     stored: bool = True
-    """False: refused at admission; there is no record and `error` is all there is."""
+    """False: there is no record of the call, and `error` is all there is."""
+
+    @classmethod
+    def refused(cls, tool_call_id: str | None, error: CallError) -> Self:
+        """Make the result of a call that was refused at admission."""
+        return cls(
+            tool_call_id=tool_call_id,
+            status=InvocationStatus.ERROR,
+            evidence_status=EvidenceStatus.ERROR,
+            error=error,
+            stored=False,
+        )
 
 
 class BudgetLeft(Frozen):
@@ -218,6 +250,8 @@ class CheckedReport(Frozen):
     claims: tuple[CheckedClaim, ...] = ()
     verdict: Verdict = Verdict.INCONCLUSIVE
     faults: tuple[str, ...] = ()
+    usable: bool = True
+    """False: there was no report that could be checked."""
 
 
 class LostCall(Frozen):
@@ -271,6 +305,15 @@ class FailedCall(Frozen):
     error: CallError
 
 
+class ListedCall(Frozen):
+    """A call as an INCONCLUSIVE report of the workflow itself lists it."""
+
+    tool_call_id: str
+    tool_name: str
+    status: InvocationStatus
+    evidence_status: EvidenceStatus
+
+
 class RunResult(Frozen):
     """The workflow's result: the report and how the run went. Outlives the store's TTL."""
 
@@ -283,6 +326,8 @@ class RunResult(Frozen):
     """At most 200, in call order."""
     could_not_check_more: int = 0
     """Failed calls beyond those listed."""
+    calls: tuple[ListedCall, ...] = ()
+    """Only where no report could be had: the run's admitted calls, at most 200."""
     unsettled: int = 0
     """Records that may still be PROJECTING because the store was not reachable."""
     detail: str = ""
@@ -355,12 +400,13 @@ class ToolCallInput(Frozen):
 
 
 class CatalogEntry(Frozen):
-    """A tool as a planner sees it."""
+    """A tool as a planner sees it; stored in the run's brief, not in the history."""
 
     name: str
     description: str
     arguments_schema: JsonObject
     result_schema: JsonObject
+    limits: ToolLimits = ToolLimits()
 
 
 RunProgress.model_rebuild()

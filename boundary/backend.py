@@ -53,9 +53,7 @@ class Backend(Protocol):
         """
         ...
 
-    async def replace(
-        self, key: str, *, expected: bytes, fields: Fields, now_ms: int
-    ) -> Replaced | Existing | Expired:
+    async def replace(self, key: str, *, expected: bytes, fields: Fields, now_ms: int) -> Replaced | Existing | Expired:
         """Write the fields only if the stored `record` is byte-equal to `expected`; never sets a TTL."""
         ...
 

@@ -41,7 +41,7 @@ def settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: Evid
     try:
         projection = tool.project(arguments, raw, _budget(tool, rules))
         return _projected(projection, raw_bytes, rules)
-    except Exception as error:  # noqa: BLE001 - a projector may raise anything; it becomes PROJECTION_ERROR
+    except Exception as error:  # a projector may raise anything
         return Failed(call_error(ErrorCode.PROJECTION_ERROR, explain(error, rules.redactor)), raw=raw_bytes)
 
 

@@ -35,9 +35,7 @@ class MemoryBackend:
         self._data[key] = {**fields, EXPIRES: str(expires_at_ms).encode()}
         return Created()
 
-    async def replace(
-        self, key: str, *, expected: bytes, fields: Fields, now_ms: int
-    ) -> Replaced | Existing | Expired:
+    async def replace(self, key: str, *, expected: bytes, fields: Fields, now_ms: int) -> Replaced | Existing | Expired:
         """See `Backend.replace`."""
         if not self._alive(key, now_ms):
             return Expired()

@@ -32,7 +32,6 @@ from redis.exceptions import (
 
 from boundary.backend import Created, Existing, Expired, Fields, Replaced
 from boundary.errors import StoreUnavailable
-from boundary.record import sha256_hex
 
 CONNECT_TIMEOUT_S = 2.0
 """A store on the same network answers in milliseconds; a run must notice one that is down in seconds."""
@@ -117,9 +116,7 @@ class RedisBackend:
         reply = await self._run(CREATE, key, now_ms, expires_at_ms, ttl_ms, identity, *_flat(fields))
         return _answer(reply, Created())
 
-    async def replace(
-        self, key: str, *, expected: bytes, fields: Fields, now_ms: int
-    ) -> Replaced | Existing | Expired:
+    async def replace(self, key: str, *, expected: bytes, fields: Fields, now_ms: int) -> Replaced | Existing | Expired:
         """See `Backend.replace`."""
         return _answer(await self._run(REPLACE, key, now_ms, expected, *_flat(fields)), Replaced())
 

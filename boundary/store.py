@@ -98,7 +98,7 @@ class StoredInvocation:
 
 @dataclass(frozen=True)
 class Owned:
-    """This attempt owns the PROJECTING record and must execute and settle."""
+    """The attempt owns the PROJECTING record and must execute and settle."""
 
     held: StoredInvocation
 

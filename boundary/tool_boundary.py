@@ -12,7 +12,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from boundary.attempt import Attempt
@@ -56,9 +56,7 @@ LAST_SETTLE_S = 2.0
 Write = Callable[[], Awaitable[StoredInvocation]]
 """A write to the store that answers the same when it is repeated."""
 
-_NO_RECORD = frozenset(
-    {ErrorCode.MISSING_TOOL_CALL_ID, ErrorCode.INVALID_TOOL_CALL_ID, ErrorCode.RUN_MISMATCH}
-)
+_NO_RECORD = frozenset({ErrorCode.MISSING_TOOL_CALL_ID, ErrorCode.INVALID_TOOL_CALL_ID, ErrorCode.RUN_MISMATCH})
 """Refused without touching the store: there is no key that could be theirs."""
 
 
@@ -77,8 +75,8 @@ class ToolBoundary:
     registry: ToolRegistry
     store: InvocationStore
     pool: Executor
-    limits: RecordLimits = RecordLimits()
-    redactor: Redactor = Redactor()
+    limits: RecordLimits = field(default_factory=RecordLimits)
+    redactor: Redactor = field(default_factory=Redactor)
 
     async def invoke(
         self, call: AdmittedCall, run: RunScope, attempt: Attempt, *, preview_chars: int = 300
@@ -140,7 +138,7 @@ class ToolBoundary:
             return Failed(cut)
         except ToolFailure:
             raise
-        except Exception as error:  # noqa: BLE001 - a tool may raise anything; it becomes EXECUTION_ERROR
+        except Exception as error:  # a tool may raise anything
             return Failed(call_error(ErrorCode.EXECUTION_ERROR, explain(error, self.redactor)))
 
     async def _failed_once(
@@ -159,9 +157,7 @@ class ToolBoundary:
         fitting = self._fitted(held, settlement, call, now_ms)
         return await self._persist(lambda: self.store.settle(held, fitting, now_ms=now_ms), call, attempt)
 
-    def _fitted(
-        self, held: StoredInvocation, settlement: Settlement, call: AdmittedCall, now_ms: int
-    ) -> Settlement:
+    def _fitted(self, held: StoredInvocation, settlement: Settlement, call: AdmittedCall, now_ms: int) -> Settlement:
         """Drop the bodies where the record with them is over the record limit or the grant."""
         size = self.store.size_of(held, settlement, now_ms=now_ms)
         for what, limit in (("byte grant", call.grant.bytes), ("record limit", self.limits.record)):

@@ -1,0 +1,131 @@
+"""The `casebound.plan` activity: one stored turn per question, however often it is asked.
+
+Above: the workflow asks with a `PlanInput`. Below: a `Planner`, `turns` that bounds its answer,
+and the `RunIndex`. A turn is stored, create-once, before it is returned, so a retried activity
+or a reset workflow gets the stored turn and no token is paid twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from boundary.redaction import Redactor
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.contracts import PLAN, PlanInput, PlannedTurn
+from activities.edge import codes_only
+from activities.heartbeat import ActivityAttempt, attempt
+from activities.planners.port import PastTurn, Planner, PlannerError
+from activities.stored import RunBrief, StoredTurn
+from activities.turns import bound_turn, turn_key
+from boundary.contracts import CallError, ToolBoundaryResult, call_error
+from boundary.errors import CaseboundError, ErrorCode
+from boundary.run_index import RunIndex
+from boundary.store import InvocationStore
+
+PLANNER_ATTEMPTS = 3
+"""Attempts of one turn whose planner says that asking again may help; the third failure is final."""
+
+PLANNER_FAILED = "PLANNER_FAILED"
+"""Type of the retryable failure between those attempts."""
+
+
+class Planning:
+    """Asks planners for turns.
+
+    Args:
+        planners: by kind.
+        runs, store: where brief, turns and agent results are kept.
+        redactor: masks secrets in what a failing planner says.
+    """
+
+    def __init__(
+        self, planners: Mapping[str, Planner], runs: RunIndex, store: InvocationStore, redactor: Redactor
+    ) -> None:
+        self._planners = planners
+        self._runs = runs
+        self._store = store
+        self._redactor = redactor
+
+    @activity.defn(name=PLAN)
+    async def plan(self, plan: PlanInput) -> PlannedTurn:
+        """Return the stored turn for this input, or let the planner make it."""
+        with codes_only():
+            async with attempt() as current:
+                key = turn_key(plan)
+                brief, stored = await self._runs.turn(plan.run_id, key, now_ms=current.now_ms())
+                if stored is not None:
+                    return StoredTurn.model_validate_json(stored).turn
+                return await self._make(plan, key, RunBrief.model_validate_json(brief), current)
+
+    async def _make(self, plan: PlanInput, key: str, brief: RunBrief, current: ActivityAttempt) -> PlannedTurn:
+        planner = self._planners.get(brief.planner.kind)
+        if planner is None:
+            message = f"this worker has no planner {brief.planner.kind!r}"
+            return _failed(key, call_error(ErrorCode.TOOL_UNAVAILABLE, message))
+        try:
+            turn = await planner.next_turn(plan, StoredRunView(brief, plan, self._runs, self._store, current))
+        except PlannerError as error:
+            return self._failure(key, error)
+        except CaseboundError:
+            raise
+        except Exception as error:
+            activity.logger.exception("planner %r failed: %s", brief.planner.kind, type(error).__name__)
+            message = self._redactor.text(f"the planner failed: {type(error).__name__}: {error}")[0]
+            return _failed(key, call_error(ErrorCode.EXECUTION_ERROR, message))
+        made = await asyncio.to_thread(bound_turn, turn, turn_key=key, plan=plan)
+        stored = await self._runs.put_turn(
+            plan.run_id, key, plan.parent, made.model_dump_json().encode(), now_ms=current.now_ms()
+        )
+        return StoredTurn.model_validate_json(stored).turn
+
+    def _failure(self, key: str, error: PlannerError) -> PlannedTurn:
+        message = self._redactor.text(error.message)[0]
+        if error.retryable and activity.info().attempt < PLANNER_ATTEMPTS:
+            raise ApplicationError(call_error(ErrorCode.EXECUTION_ERROR, message).message, type=PLANNER_FAILED)
+        code = ErrorCode.UPSTREAM_UNAVAILABLE if error.retryable else ErrorCode.EXECUTION_ERROR
+        return _failed(key, call_error(code, message))
+
+
+class StoredRunView:
+    """What a planner sees of its run, read from the store. Implements `planners.port.RunView`."""
+
+    def __init__(
+        self, brief: RunBrief, plan: PlanInput, runs: RunIndex, store: InvocationStore, current: ActivityAttempt
+    ) -> None:
+        self.brief = brief
+        self._plan = plan
+        self._runs = runs
+        self._store = store
+        self._current = current
+
+    async def past_turns(self) -> Sequence[PastTurn]:
+        """Read the chain of turns; each turn's results stand in the input of the turn after it."""
+        if self._plan.parent is None:
+            return []
+        rows = await self._runs.chain(self._plan.run_id, self._plan.parent, now_ms=self._current.now_ms())
+        stored = [StoredTurn.model_validate_json(row) for row in rows]
+        answers = [turn.input.results for turn in stored[1:]] + [self._plan.results]
+        return [
+            PastTurn(
+                number=turn.input.number,
+                mode=turn.input.mode,
+                calls=turn.turn.calls,
+                results=results,
+                excess_ids=turn.excess_ids,
+                notes=turn.input.notes,
+                faults=turn.input.faults,
+            )
+            for turn, results in zip(stored, answers, strict=True)
+        ]
+
+    async def results(self, tool_call_ids: Sequence[str]) -> dict[str, ToolBoundaryResult]:
+        """Read agent results in one round trip."""
+        found = await self._store.read(self._plan.run_id, tool_call_ids, now_ms=self._current.now_ms())
+        return {call_id: stored.agent_view() for call_id, stored in found.items() if stored.record.settled}
+
+
+def _failed(key: str, error: CallError) -> PlannedTurn:
+    return PlannedTurn(turn_key=key, failure=error)

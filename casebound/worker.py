@@ -1,0 +1,172 @@
+"""The composition root: makes a worker and a store from settings; the one place that knows all parts.
+
+Above: the commands and tests. Below: everything. What a worker serves is decided here, what a
+run may use is decided by its input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from boundary.redaction import Redactor
+from temporalio.client import Client
+from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import (
+    SandboxedWorkflowRunner,
+    SandboxMatcher,
+    SandboxRestrictions,
+)
+from temporalio.workflow import SandboxImportNotificationPolicy
+
+from activities.logs import log_tools
+from activities.planners.port import Planner
+from activities.planners.runbook import RunbookPlanner
+from activities.planning import Planning
+from activities.report_check import ReportChecks
+from activities.run_records import RunRecords
+from activities.tool_call import ToolCalls
+from boundary.backend import Backend
+from boundary.errors import StoreUnavailable
+from boundary.keys import ToolCallKeyFactory
+from boundary.redis_backend import RedisBackend, connect
+from boundary.registry import ToolRegistry
+from boundary.run_index import RunIndex
+from boundary.store import InvocationStore
+from boundary.tool_boundary import ToolBoundary
+from boundary.tools import Tool
+from casebound.settings import Settings
+from workflows.agent_run import AgentRun
+
+BUILD_ID = "cb"
+"""Short on purpose: it stands in most events of every history."""
+
+STICKY_TIMEOUT = timedelta(seconds=1)
+"""A run whose worker was lost goes on elsewhere after this, not after the default 10 s."""
+
+HEARTBEAT_THROTTLE = timedelta(seconds=0.3)
+"""A cancellation reaches a tool with a heartbeat's answer; the default would send one every 4 s."""
+
+LIGHT_MODULES = (
+    "activities.contracts",
+    "boundary.contracts",
+    "boundary.errors",
+    "boundary.ids",
+    "boundary.limits",
+    "boundary.redaction",
+    "boundary.report",
+)
+"""Shared with the sandbox instead of loaded anew for each run: light, and without state."""
+
+FORBIDDEN_MODULES = SandboxMatcher(
+    access={"redis", "jsonschema", "jinja2", "re2"},
+    children={"boundary": SandboxMatcher(access={"redis_backend", "backend", "store", "run_index"})},
+)
+"""Importing one of these in workflow code fails at once."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store."""
+
+    backend: Backend
+    invocations: InvocationStore
+    runs: RunIndex
+    store_id: str
+    """Identity of its data set."""
+
+
+@contextlib.asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
+    """Connect to the configured store and learn its identity.
+
+    Raises:
+        StoreUnavailable: no URL is configured, or the store cannot be used; says why, within seconds.
+    """
+    if settings.store.url is None:
+        raise StoreUnavailable("no store is configured; set REDIS_URL or [store] url")
+    try:
+        client = connect(settings.store.url)
+    except ValueError:
+        raise StoreUnavailable("the store's URL is not a redis://, rediss:// or unix:// URL") from None
+    try:
+        yield await store_over(RedisBackend(client), settings.store.prefix)
+    finally:
+        await client.aclose()
+
+
+async def store_over(backend: Backend, prefix: str) -> Store:
+    """Open the store over a backend."""
+    keys = ToolCallKeyFactory(prefix)
+    store_id = await backend.store_id(keys.store())
+    return Store(backend, InvocationStore(backend, keys), RunIndex(backend, keys), store_id)
+
+
+@contextlib.asynccontextmanager
+async def open_worker(
+    settings: Settings,
+    client: Client,
+    store: Store,
+    *,
+    task_queue: str,
+    tools: Sequence[Tool] | None = None,
+    planners: Mapping[str, Planner] | None = None,
+) -> AsyncIterator[Worker]:
+    """Run a worker until the context ends; running tools then get the graceful time.
+
+    `tools` and `planners` replace those of the settings, for tests and for applications with their own.
+
+    Raises:
+        InvalidTool: a tool's definition is not usable.
+    """
+    registry = ToolRegistry(log_tools(settings.logs) if tools is None else tools)
+    planners = {"runbook": RunbookPlanner()} if planners is None else planners
+    redactor = Redactor(settings.secret_values())
+    with _threads(settings.worker.threads) as pool:
+        boundary = ToolBoundary(registry, store.invocations, pool, redactor=redactor)
+        records = RunRecords(registry, planners, store.runs, store.invocations, store.store_id)
+        activities = [
+            ToolCalls(boundary, store.store_id).call,
+            records.open_run,
+            records.settle_calls,
+            records.close_run,
+            Planning(planners, store.runs, store.invocations, redactor).plan,
+            ReportChecks(store.runs, store.invocations).check_report,
+        ]
+        async with Worker(
+            client,
+            task_queue=task_queue,
+            workflows=[AgentRun],
+            activities=activities,
+            workflow_runner=sandbox(),
+            build_id=BUILD_ID,
+            max_concurrent_activities=settings.worker.concurrent_calls,
+            sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
+            max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
+            graceful_shutdown_timeout=timedelta(seconds=settings.worker.graceful_shutdown_s),
+        ) as worker:
+            yield worker
+
+
+def sandbox() -> SandboxedWorkflowRunner:
+    """The workflow sandbox: our light modules shared, anything else that slips in is an error."""
+    return SandboxedWorkflowRunner(
+        replace(
+            SandboxRestrictions.default.with_passthrough_modules(*LIGHT_MODULES),
+            invalid_modules=FORBIDDEN_MODULES,
+            import_notification_policy=SandboxImportNotificationPolicy.RAISE_ON_UNINTENTIONAL_PASSTHROUGH,
+        )
+    )
+
+
+@contextlib.contextmanager
+def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads of synchronous tools; abandoned ones are not waited for."""
+    pool = ThreadPoolExecutor(count, thread_name_prefix="tool")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,10 @@
+"""The search attributes of a run: by what people find runs in the Temporal UI."""
+
+from __future__ import annotations
+
+from temporalio.common import SearchAttributeKey
+
+OUTCOME = SearchAttributeKey.for_keyword("CaseboundOutcome")
+VERDICT = SearchAttributeKey.for_keyword("CaseboundVerdict")
+OWNER = SearchAttributeKey.for_keyword("CaseboundOwner")
+ALL = (OUTCOME, VERDICT, OWNER)

@@ -1,0 +1,187 @@
+"""The state of one run, and what people are shown of it. Everything the workflow decides is decided from here."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from activities.contracts import (
+    CallProgress,
+    CallResult,
+    FailedCall,
+    ListedCall,
+    RunInput,
+    RunProgress,
+    ToolLimits,
+    TurnMode,
+)
+from boundary.contracts import CallError, ToolCall, ToolCallOutcome
+from boundary.errors import ErrorCode
+from workflows.admission import Gate, legal_id, tool_label
+from workflows.budget import Ledger
+from workflows.conclusion import LISTED_MAX, gather_until_ms
+from workflows.summaries import short_arguments
+
+SHOWN_CALLS = 20
+"""Latest calls in progress and current details."""
+
+Phase = Literal["opening", "planning", "calling", "checking", "closing", "closed"]
+
+
+@dataclass
+class RunState:
+    """One run's state. Times are Unix milliseconds of workflow time."""
+
+    input: RunInput
+    run_id: str
+    started_ms: int
+    ledger: Ledger
+    tools: dict[str, ToolLimits] = field(default_factory=dict)
+    store_id: str = ""
+    phase: Phase = "opening"
+    mode: TurnMode = TurnMode.PLAN
+    turn: int = 0
+    """Number of the latest turn."""
+    parent: str | None = None
+    """Key of the latest turn."""
+    results: tuple[CallResult, ...] = ()
+    """Of the latest turn's calls."""
+    stopped: str | None = None
+    """Reason of a `stop`, once someone asked for it."""
+    cancelled: bool = False
+    spent: str | None = None
+    """The limit of the run that a call was refused for."""
+    seen: set[str] = field(default_factory=set)
+    digests: dict[str, str | None] = field(default_factory=dict)
+    """Record digest of each admitted call; None while it is not settled for sure."""
+    listed: list[ListedCall] = field(default_factory=list)
+    failed: list[FailedCall] = field(default_factory=list)
+    failed_more: int = 0
+    unsettled: int = 0
+    shown: deque[CallProgress] = field(default_factory=lambda: deque(maxlen=SHOWN_CALLS))
+
+    @property
+    def deadline_ms(self) -> int:
+        """When the run must be over."""
+        return self.started_ms + round(self.input.deadline_s * 1000)
+
+    @property
+    def gather_ms(self) -> int:
+        """Until when evidence is gathered."""
+        return gather_until_ms(self.started_ms, self.deadline_ms)
+
+    @property
+    def expires_ms(self) -> int:
+        """When the run's records expire."""
+        return self.started_ms + round(self.input.ttl_s * 1000)
+
+    @property
+    def interrupted(self) -> bool:
+        """Tell whether running calls and planning turns are to be left."""
+        return self.cancelled or self.stopped is not None
+
+    def gate(self, now_ms: int) -> Gate:
+        """What admission looks at now."""
+        return Gate(
+            ledger=self.ledger,
+            tools=self.tools,
+            seen=self.seen,
+            now_ms=now_ms,
+            deadline_ms=self.gather_ms,
+            active=self.stopped is None,
+            cancelled=self.cancelled,
+        )
+
+    def refuse(self, call: ToolCall, error: CallError) -> CallResult:
+        """Note a refused call; returns its one result."""
+        call_id = legal_id(call)
+        if error.code is ErrorCode.BUDGET_EXCEEDED and self.spent is None:
+            self.spent = self.ledger.exhausted()
+        self._fail(call_id, tool_label(call), error)
+        self._show(call, state="refused", error=error)
+        return CallResult.refused(call_id, error)
+
+    def refuse_excess(self, count: int, error: CallError) -> None:
+        """Note the calls a turn had beyond its limits, as one line."""
+        self._fail(None, f"({count} calls)", error)
+
+    def begin(self, call: ToolCall, call_id: str, call_index: int) -> None:
+        """Note an admitted call."""
+        self.digests[call_id] = None
+        self._show(call, state="running", call_index=call_index)
+
+    def settle(self, call: ToolCall, call_index: int, outcome: ToolCallOutcome) -> CallResult:
+        """Note the outcome of an admitted call; returns its one result."""
+        call_id, name = legal_id(call) or "", tool_label(call)
+        if outcome.record_sha256 is not None:
+            self.digests[call_id] = outcome.record_sha256
+        if len(self.listed) < LISTED_MAX:
+            self.listed.append(
+                ListedCall(
+                    tool_call_id=call_id,
+                    tool_name=name,
+                    status=outcome.status,
+                    evidence_status=outcome.evidence_status,
+                )
+            )
+        if outcome.error is not None:
+            self._fail(call_id, name, outcome.error)
+        self._show_outcome(call_index, outcome)
+        return CallResult(
+            tool_call_id=call_id,
+            status=outcome.status,
+            evidence_status=outcome.evidence_status,
+            error=outcome.error,
+            stored=outcome.record_sha256 is not None,
+        )
+
+    def progress(self) -> RunProgress:
+        """Answer the `progress` query."""
+        return RunProgress(
+            run_id=self.run_id,
+            state=self.phase,
+            mode=self.mode,
+            turn=self.turn,
+            calls=tuple(self.shown),
+            calls_total=self.ledger.tool_calls,
+            budget=self.ledger.used(),
+            deadline_ms=self.deadline_ms,
+        )
+
+    def _fail(self, call_id: str | None, tool_name: str, error: CallError) -> None:
+        if len(self.failed) < LISTED_MAX:
+            self.failed.append(FailedCall(tool_call_id=call_id, tool_name=tool_name, error=error))
+        else:
+            self.failed_more += 1
+
+    def _show(
+        self,
+        call: ToolCall,
+        *,
+        state: Literal["running", "refused"],
+        call_index: int | None = None,
+        error: CallError | None = None,
+    ) -> None:
+        self.shown.append(
+            CallProgress(
+                call_index=call_index,
+                tool_call_id=legal_id(call),
+                tool_name=tool_label(call),
+                arguments=short_arguments(call.arguments),
+                state=state,
+                error=error,
+            )
+        )
+
+    def _show_outcome(self, call_index: int, outcome: ToolCallOutcome) -> None:
+        for place, line in enumerate(self.shown):
+            if line.call_index == call_index:
+                self.shown[place] = line.model_copy(
+                    update={
+                        "state": "ERROR" if outcome.error is not None else "READY",
+                        "evidence_status": outcome.evidence_status,
+                        "error": outcome.error,
+                        "preview": outcome.preview,
+                    }
+                )

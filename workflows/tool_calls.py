@@ -1,0 +1,140 @@
+"""Carries the calls of one turn: admits them in order, runs them side by side, settles what died.
+
+Above: `agent_run`. Below: `admission` decides, `activity_calls` starts, `failures` explains.
+Whatever happens, each call of the turn gets exactly one result, in request order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+from activities.contracts import CallResult, LostCall, PlannedTurn, SettleCallsInput, ToolCallInput
+from boundary.contracts import (
+    CallError,
+    EvidenceStatus,
+    Grant,
+    InvocationStatus,
+    ToolCall,
+    ToolCallOutcome,
+    call_error,
+)
+from boundary.errors import ErrorCode
+from boundary.limits import TURN_MAX_BYTES, TURN_MAX_CALLS
+from workflows import activity_calls
+from workflows.admission import legal_id, refusal, tool_label
+from workflows.clock import now_ms
+from workflows.failures import call_failure
+from workflows.run_state import RunState
+from workflows.summaries import call_summary
+
+
+class TurnCalls:
+    """The calls of one turn."""
+
+    def __init__(self, state: RunState, turn: PlannedTurn) -> None:
+        self._state = state
+        self._turn = turn
+
+    async def carry_out(self) -> tuple[CallResult, ...]:
+        """Give every call its one result."""
+        results: list[CallResult | asyncio.Task[CallResult]] = []
+        for position, call in enumerate(self._turn.calls):
+            results.append(await self._admit(position, call))
+        if self._turn.excess:
+            self._state.refuse_excess(self._turn.excess, excess_error())
+        return tuple([await result if isinstance(result, asyncio.Task) else result for result in results])
+
+    async def _admit(self, position: int, call: ToolCall) -> CallResult | asyncio.Task[CallResult]:
+        """Wait for room, then refuse the call or start it."""
+        state = self._state
+        error = refusal(call, state.gate(now_ms()))
+        if error is None or error.code is ErrorCode.BUDGET_EXCEEDED:
+            await workflow.wait_condition(lambda: state.interrupted or state.ledger.has_room())
+            error = refusal(call, state.gate(now_ms()))
+        call_id = legal_id(call)
+        if call_id is not None:
+            state.seen.add(call_id)
+        if error is not None or call_id is None:
+            return state.refuse(call, error or call_error(ErrorCode.MISSING_TOOL_CALL_ID, "the call has no id"))
+        call_index = state.ledger.tool_calls + 1
+        grant = self._grant(tool_label(call), call_index)
+        state.begin(call, call_id, call_index)
+        return asyncio.create_task(self._run(position, call, call_id, call_index, grant))
+
+    def _grant(self, tool_name: str, call_index: int) -> Grant:
+        state, tool = self._state, self._state.tools[tool_name]
+        return Grant(
+            deadline_ms=min(state.gather_ms, now_ms() + activity_calls.CALL_MAX_MS),
+            expires_at_ms=state.expires_ms,
+            bytes=state.ledger.admit(call_index, tool_name),
+            timeout_ms=tool.timeout_ms,
+            attempts=tool.attempts,
+        )
+
+    async def _run(self, position: int, call: ToolCall, call_id: str, call_index: int, grant: Grant) -> CallResult:
+        state, name = self._state, tool_label(call)
+        handle = activity_calls.tool_call(
+            name,
+            ToolCallInput(
+                run_id=state.run_id,
+                store_id=state.store_id,
+                tool_call_id=call_id,
+                arguments=call.arguments,
+                turn=state.turn,
+                position=position,
+                call_index=call_index,
+                grant=grant,
+                preview_chars=state.input.limits.preview_chars,
+            ),
+            left_ms=grant.deadline_ms - now_ms(),
+            summary=call_summary(call_index, name, call.arguments),
+        )
+        await workflow.wait_condition(lambda: handle.done() or state.interrupted)
+        if not handle.done():
+            handle.cancel()
+        try:
+            outcome = await handle
+        except ActivityError as error:
+            outcome = await self._settle_lost(
+                LostCall(
+                    tool_call_id=call_id,
+                    tool_name=name,
+                    arguments=call.arguments,
+                    turn=state.turn,
+                    position=position,
+                    call_index=call_index,
+                    error=call_failure(error),
+                )
+            )
+        state.ledger.settle(call_index, outcome.record_bytes if outcome.record_sha256 is not None else None)
+        return state.settle(call, call_index, outcome)
+
+    async def _settle_lost(self, lost: LostCall) -> ToolCallOutcome:
+        """The finalizer: the record of a call whose activity died must not stay PROJECTING."""
+        state = self._state
+        request = SettleCallsInput(run_id=state.run_id, expires_at_ms=state.expires_ms, calls=(lost,))
+        try:
+            settled = await activity_calls.settle_calls(request)
+        except ActivityError:
+            state.unsettled += 1
+            return unknown_outcome(lost.tool_call_id, lost.error)
+        return settled.outcomes[0]
+
+
+def excess_error() -> CallError:
+    """Why calls beyond a turn's limits are refused."""
+    message = f"a turn takes at most {TURN_MAX_CALLS} calls and {TURN_MAX_BYTES} bytes of arguments; ask in later turns"
+    return call_error(ErrorCode.BUDGET_EXCEEDED, message)
+
+
+def unknown_outcome(call_id: str, error: CallError) -> ToolCallOutcome:
+    """The outcome of a call whose record could not be settled or read."""
+    return ToolCallOutcome(
+        tool_call_id=call_id,
+        status=InvocationStatus.ERROR,
+        evidence_status=EvidenceStatus.ERROR,
+        error=error,
+    )
