@@ -1,5 +1,181 @@
-"""The `casebound` command: parses the command line and hands over to `casebound.commands`."""
+"""The `casebound` command: parses the command line and hands over to `casebound.commands`.
+
+Commands are imported when they are run: `--help`, `--version` and a mistyped option should not
+wait for Temporal's SDK.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from casebound import __version__
+from casebound.cli_durations import DurationError, parse_duration
+from casebound.cli_errors import run_command
+
+app = typer.Typer(
+    name="casebound",
+    help="Run read-only diagnosis agents on Temporal whose answers can be proved.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except DurationError as error:
+        raise typer.BadParameter(error.message) from None
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="CASEBOUND_CONFIG",
+        metavar="FILE",
+        help="Declares sources, store and limits; default: casebound.toml here, if there is one.",
+    ),
+]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run id or a workflow id.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def _limit(text: str) -> Any:
+    return typer.Option(min=0, metavar="N", help=text)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.", is_eager=True)] = False,
+) -> None:
+    """Print the version if that is what was asked for."""
+    if version:
+        print(f"casebound {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def diagnose(
+    question: Annotated[str | None, typer.Argument(help="What to find out; default: the runbook's question.")] = None,
+    config: Config = None,
+    runbook: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What to look at and what to claim of it, in YAML.")
+    ] = None,
+    deadline: Annotated[
+        timedelta, typer.Option(parser=_duration, metavar="DURATION", help="When the run concludes: 90s, 10m, 2h.")
+    ] = "10m",  # pyright: ignore[reportArgumentType] # typer parses a default like any other text
+    max_tool_calls: Annotated[int | None, _limit("Tool calls of the run.")] = None,
+    max_turns: Annotated[int | None, _limit("Turns of the planner.")] = None,
+    max_run_bytes: Annotated[int | None, _limit("Bytes of evidence of the run.")] = None,
+    max_tokens: Annotated[int | None, _limit("Tokens the planner may use.")] = None,
+    max_parallel_calls: Annotated[int | None, _limit("Tool calls at one time.")] = None,
+    record_ttl: Annotated[
+        timedelta | None,
+        typer.Option(parser=_duration, metavar="DURATION", help="How long evidence is kept; default: deadline + 7d."),
+    ] = None,
+    owner: Annotated[str, typer.Option(envvar="CASEBOUND_OWNER", help="Who asks; default: the user's name.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Run one diagnosis: progress on stderr, the report on stdout.
+
+    Exit code: 0 every claim proven, 1 not every one or none, 2 nothing was started, 3 the run failed, 4 cancelled.
+    """
+    from casebound.commands.diagnose import DiagnoseOptions, limits_given
+    from casebound.commands.diagnose import diagnose as command
+
+    options = DiagnoseOptions(
+        question=question,
+        config=config,
+        runbook=runbook,
+        deadline=deadline,
+        record_ttl=record_ttl,
+        owner=owner or os.environ.get("USER", ""),
+        json=as_json,
+        limits=limits_given(
+            max_tool_calls=max_tool_calls,
+            max_turns=max_turns,
+            max_run_bytes=max_run_bytes,
+            max_tokens=max_tokens,
+            max_parallel_calls=max_parallel_calls,
+        ),
+    )
+    _leave(lambda: command(options))
+
+
+@app.command()
+def up(config: Config = None) -> None:
+    """Run the embedded stack - Temporal with its UI, store, worker - until Ctrl-C."""
+    from casebound.commands.serve import up as command
+
+    _leave(lambda: command(config))
+
+
+@app.command()
+def worker(config: Config = None) -> None:
+    """Serve runs on the servers that TEMPORAL_ADDRESS and REDIS_URL name, until SIGTERM."""
+    from casebound.commands.serve import worker as command
+
+    _leave(lambda: command(config))
+
+
+@app.command()
+def show(run: Run, as_json: AsJson = False, config: Config = None) -> None:
+    """Print the report of a run, or how far it is."""
+    from casebound.commands.show import show as command
+
+    _leave(lambda: command(run, config, as_json=as_json))
+
+
+@app.command()
+def evidence(
+    run: Run,
+    tool_call_id: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="As the report cites it.")],
+    raw: Annotated[bool, typer.Option("--raw", help="The tool's raw response, which the agent never saw.")] = False,
+    config: Config = None,
+) -> None:
+    """Print the evidence of one call as JSON."""
+    from casebound.commands.show import EvidenceOptions
+    from casebound.commands.show import evidence as command
+
+    options = EvidenceOptions(run=run, tool_call_id=tool_call_id, raw=raw, config=config)
+    _leave(lambda: command(options))
+
+
+@app.command()
+def cancel(run: Run, config: Config = None) -> None:
+    """Cancel a run: its records are settled, and there is no report."""
+    from casebound.commands.control import cancel as command
+
+    _leave(lambda: command(run, config))
+
+
+@app.command()
+def stop(
+    run: Run,
+    reason: Annotated[str, typer.Option(help="Stands in the run's report.")] = "",
+    config: Config = None,
+) -> None:
+    """Let a run conclude now, with the evidence at hand."""
+    from casebound.commands.control import stop as command
+
+    _leave(lambda: command(run, reason, config))
+
+
+def _leave(command: Callable[[], Coroutine[Any, Any, int]]) -> None:
+    raise typer.Exit(run_command(command))
 
 
 def main() -> None:
     """Run the command line."""
+    sys.exit(app())

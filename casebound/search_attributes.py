@@ -1,7 +1,7 @@
 """The search attributes by which runs can be listed, and which of them a server has.
 
 Writing an unknown one at the start is an error and from a workflow hangs it, so the starter asks
-first and puts the answer into the run's input. `workflows` writes them, by these names.
+first and puts the answer into the run's input. They are named in `workflows.attributes`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-OUTCOME = "CaseboundOutcome"
-VERDICT = "CaseboundVerdict"
-OWNER = "CaseboundOwner"
+from workflows import attributes
 
-ALL = (OUTCOME, VERDICT, OWNER)
-"""All are of type Keyword."""
+OWNER = attributes.OWNER
+
+ALL = tuple(key.name for key in attributes.ALL)
+"""Their names; all are of type Keyword."""
 
 _NOT_TOLD = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED)
 """Servers that do not let a client ask; runs then go without search attributes."""

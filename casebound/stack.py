@@ -204,6 +204,7 @@ async def _start_once(paths: StatePaths, owner: FileLock, ui_port: int) -> tuple
     keeper = await Keeper.launch(servers, lock_fd=owner.fd, log=paths.keeper_log)
     try:
         await _until_ready(keeper, file)
+        await _keep_histories(file.temporal_address)
     except BaseException as error:
         await keeper.close()
         if isinstance(error, StackFailed):
@@ -221,6 +222,16 @@ async def _until_ready(keeper: Keeper, file: StackFile) -> None:
                 await asyncio.sleep(POLL_S)
     except TimeoutError as error:
         raise StackFailed(f"the embedded servers do not answer within {START_TIMEOUT_S:.0f} s") from error
+
+
+async def _keep_histories(address: str) -> None:
+    from casebound.embedded_namespace import keep_histories
+    from casebound.temporal import RPCError, connect_local
+
+    try:
+        await keep_histories(await connect_local(address))
+    except RPCError as error:
+        raise StackFailed(f"the Temporal server does not take its settings: {error.message}") from error
 
 
 async def _answers(temporal_address: str, redis_url: str) -> bool:

@@ -44,7 +44,7 @@ async def connect_configured(identity: str | None = None) -> Client:
     """
     try:
         config = dict(ClientConfig.load_client_connect_config())
-    except Exception as error:  # the SDK's bridge raises its own type, which it does not export
+    except (RuntimeError, ValueError) as error:  # the bridge's ConfigError is a RuntimeError it does not export
         raise TemporalUnavailable(f"the Temporal client configuration cannot be used: {error}") from error
     return await _connect(config, identity)
 

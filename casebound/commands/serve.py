@@ -1,0 +1,77 @@
+"""`casebound worker` serves runs on servers of your own; `casebound up` on the embedded stack."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from casebound.cli_errors import Exit, UsageError, say
+from casebound.commands.interrupts import interrupts
+from casebound.commands.session import attaches, embedded_task_queue, open_checked_store
+from casebound.settings import CONFIG_NAME, Settings, load_settings
+from casebound.stack import open_stack
+from casebound.temporal import connect_configured, connect_local
+
+
+async def worker(config: Path | None) -> int:
+    """Serve runs until SIGTERM or Ctrl-C; running tools then get the graceful time."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    settings = load_settings(config)
+    if not attaches(settings):
+        raise UsageError("set TEMPORAL_ADDRESS and REDIS_URL to the servers to work for; `casebound up` needs neither")
+    from casebound.worker import open_worker
+
+    with interrupts() as pressed:
+        async with AsyncExitStack() as opened:
+            client = await connect_configured()
+            store = await open_checked_store(settings, opened)
+            queue = settings.worker.task_queue
+            await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
+            say(f"worker: task queue {queue!r}, namespace {client.namespace!r}, {_sources(settings)}")
+            await pressed.get()
+            say("worker: stopping, running tools get their time")
+    return Exit.OK
+
+
+async def up(config: Path | None) -> int:
+    """Run the embedded stack and a worker until Ctrl-C."""
+    settings = load_settings(config)
+    if attaches(settings):
+        raise UsageError("`up` starts servers of its own: unset TEMPORAL_ADDRESS and REDIS_URL, and [store] url")
+    from casebound.worker import open_worker
+
+    with interrupts() as pressed:
+        async with AsyncExitStack() as opened:
+            stack = await opened.enter_async_context(open_stack(say=say))
+            settings = settings.with_store(stack.redis_url)
+            client = await connect_local(stack.temporal_address)
+            store = await open_checked_store(settings, opened)
+            queues = dict.fromkeys((settings.worker.task_queue, embedded_task_queue(settings)))
+            for queue in queues:
+                await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
+            print(f"Temporal UI  {stack.ui_url}")
+            print(f"attach with  TEMPORAL_ADDRESS={stack.temporal_address} REDIS_URL={stack.redis_url}")
+            print(f"serving      {_sources(settings)}; Ctrl-C ends", flush=True)
+            ended = await _pressed_or_lost(pressed, stack.lost())
+            if ended:
+                raise UsageError(f"the embedded stack was lost: {ended}")
+            say("stopping")
+    return Exit.OK
+
+
+async def _pressed_or_lost(pressed: asyncio.Queue[int], lost: asyncio.Future[str]) -> str:
+    """Wait for an interrupt (empty answer) or the end of the stack (the reason)."""
+    press = asyncio.create_task(pressed.get())
+    await asyncio.wait({press, lost}, return_when=asyncio.FIRST_COMPLETED)
+    reason = lost.result() if lost.done() else ""
+    for task in (press, lost):
+        task.cancel()
+    return reason
+
+
+def _sources(settings: Settings) -> str:
+    if not settings.logs:
+        return f"no sources ({settings.file or f'there is no {CONFIG_NAME} here'})"
+    return f"{len(settings.logs)} log sources of {settings.file}"

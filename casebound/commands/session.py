@@ -1,0 +1,141 @@
+"""The servers a command works with: those it is told of, or the embedded stack.
+
+Above: every command that needs a run or its evidence. Below: `casebound.temporal`, `.stack` and
+`.worker`. TEMPORAL_ADDRESS and the store's url come as a pair: one alone is a mistake that would
+otherwise surface as a run without evidence, or evidence without a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from boundary.errors import StoreUnavailable
+from casebound.cli_errors import UsageError, say
+from casebound.client import has_worker
+from casebound.render import Place
+from casebound.settings import Settings
+from casebound.stack import Stack, open_stack
+from casebound.temporal import connect_configured, connect_local
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from casebound.worker import Store
+
+STORE_CHECK_S = 8.0
+"""A store that does not answer by then is reported before anything is started."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Open connections, and where runs go."""
+
+    client: Client
+    store: Store
+    task_queue: str
+    place: Place
+    stack: Stack | None = None
+    """None: the servers are others' and outlive the command."""
+
+    def lost(self) -> asyncio.Future[str] | None:
+        """Start a wait that ends, with the reason, when the embedded stack is gone."""
+        return self.stack.lost() if self.stack else None
+
+
+def attaches(settings: Settings, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether the command is told of servers (True) or uses the embedded stack.
+
+    Raises:
+        UsageError: only one of the two servers is named.
+    """
+    temporal, store = bool(environment.get("TEMPORAL_ADDRESS")), bool(settings.store.url)
+    if temporal and not store:
+        raise UsageError(
+            "TEMPORAL_ADDRESS is set but REDIS_URL is not: set both to use servers of your own, "
+            "or neither to use the embedded stack"
+        )
+    if store and not temporal:
+        named = "REDIS_URL is set" if environment.get("REDIS_URL") else f"[store] url is set in {settings.file}"
+        raise UsageError(
+            f"{named} but TEMPORAL_ADDRESS is not: set both to use servers of your own, "
+            "or neither to use the embedded stack"
+        )
+    return temporal
+
+
+@asynccontextmanager
+async def open_session(settings: Settings, *, serve: bool, workers_needed: bool = False) -> AsyncGenerator[Session]:
+    """Connect to both servers, starting or joining the embedded stack unless others are named.
+
+    Args:
+        settings: where the store is, if it is named.
+        serve: run a worker on the embedded stack, for runs of this configuration.
+        workers_needed: when attached, insist on a worker.
+
+    Raises:
+        UsageError, StackFailed, TemporalUnavailable: nothing was started; the message says why.
+    """
+    async with AsyncExitStack() as opened:
+        if attaches(settings):
+            yield await _attached(settings, opened, workers_needed)
+        else:
+            yield await _embedded(settings, opened, serve)
+
+
+async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: bool) -> Session:
+    client = await connect_configured()
+    store = await open_checked_store(settings, opened)
+    queue = settings.worker.task_queue
+    if workers_needed and not await has_worker(client, queue):
+        raise UsageError(
+            f"no worker polls the task queue {queue!r} of namespace {client.namespace!r}: start one with "
+            "`casebound worker --config casebound.toml` where the sources are"
+        )
+    return Session(client, store, queue, Place(embedded=False, namespace=client.namespace))
+
+
+async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> Session:
+    from casebound.worker import open_worker
+
+    stack = await opened.enter_async_context(open_stack(say=say))
+    settings = settings.with_store(stack.redis_url)
+    client = await connect_local(stack.temporal_address)
+    store = await open_checked_store(settings, opened)
+    queue = embedded_task_queue(settings)
+    if serve:
+        await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
+    return Session(client, store, queue, Place(stack.ui_url), stack)
+
+
+async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Store:
+    """Open the store for as long as `opened` lasts.
+
+    Raises:
+        UsageError: it does not answer, with the reason.
+    """
+    from casebound.worker import open_store
+
+    try:
+        async with asyncio.timeout(STORE_CHECK_S):
+            return await opened.enter_async_context(open_store(settings))
+    except (StoreUnavailable, TimeoutError) as error:
+        why = error.message if isinstance(error, StoreUnavailable) else f"no answer within {STORE_CHECK_S:.0f} s"
+        raise UsageError(f"the evidence store does not answer: {why}; start it, or correct REDIS_URL") from error
+
+
+def embedded_task_queue(settings: Settings) -> str:
+    """Name the queue of a configuration on the embedded stack.
+
+    Each configuration file has its own, so that a run is only ever served with the sources it was
+    started with, and one that was interrupted goes on the next time the same file is used.
+    """
+    if settings.file is None:
+        return settings.worker.task_queue
+    digest = hashlib.sha256(os.fsencode(settings.file)).hexdigest()[:8]
+    return f"{settings.worker.task_queue}-{digest}"

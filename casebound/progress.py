@@ -1,0 +1,100 @@
+"""Live progress of a run on stderr: asks the `progress` query and shows what changed.
+
+Above: `commands.follow`. Below: the workflow's query; a query stands in no history. On a
+terminal `progress_live` draws a table in place; elsewhere each event is one line. Neither decides
+anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, Protocol, TextIO
+
+from temporalio.client import WorkflowHandle, WorkflowQueryFailedError, WorkflowQueryRejectedError
+from temporalio.service import RPCError
+
+from activities.contracts import CallProgress, RunProgress
+from casebound.cli_text import one_line
+
+POLL_S = 0.4
+QUERY_TIMEOUT_S = 5.0
+"""A query waits for a worker this long."""
+
+UNHEARD_S = 8.0
+"""After this long without an answer, say that no worker seems to have the run."""
+
+
+class ProgressView(Protocol):
+    """Shows a person how a run goes."""
+
+    def update(self, progress: RunProgress) -> None:
+        """Show the latest state."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show one line that stays."""
+        ...
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        ...
+
+
+async def watch(handle: WorkflowHandle[Any, Any], view: ProgressView, unheard: str) -> None:
+    """Ask and show until cancelled; failures to answer are not the run's, so they only delay the next."""
+    from datetime import timedelta
+
+    from workflows.agent_run import AgentRun
+
+    heard, told = time.monotonic(), False
+    while True:
+        try:
+            view.update(await handle.query(AgentRun.progress, rpc_timeout=timedelta(seconds=QUERY_TIMEOUT_S)))
+            heard, told = time.monotonic(), False
+        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+            if not told and time.monotonic() - heard > UNHEARD_S:
+                view.say(unheard)
+                told = True
+        await asyncio.sleep(POLL_S)
+
+
+class PlainProgress:
+    """One line per event, for pipes and logs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._state = ""
+        self._shown: dict[tuple[int | None, str | None], str] = {}
+
+    def update(self, progress: RunProgress) -> None:
+        """Print the state and the calls that changed since the last time."""
+        state = f"turn {progress.turn}: {progress.state}"
+        if state != self._state:
+            self._state = state
+            self.say(state)
+        for call in progress.calls:
+            key = (call.call_index, call.tool_call_id)
+            if self._shown.get(key) != call.state:
+                self._shown[key] = call.state
+                self.say("  " + call_line(call))
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        print(text, file=self._stream, flush=True)
+
+    def close(self) -> None:
+        """Nothing to restore."""
+
+
+def call_line(call: CallProgress) -> str:
+    """Describe a call on one line."""
+    number = f"#{call.call_index}" if call.call_index is not None else "#-"
+    head = f"{number} {one_line(call.tool_name, 64)} {one_line(call.arguments, 80)}".rstrip()
+    if call.state == "running":
+        return f"{head} ..."
+    if call.error is not None:
+        return f"{head} -> {call.error.code.value}: {one_line(call.error.message, 160)}"
+    found = call.evidence_status.value if call.evidence_status else call.state
+    preview = f"  {one_line(call.preview, 100)}" if call.preview else ""
+    return f"{head} -> {found}{preview}"

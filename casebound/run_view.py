@@ -1,0 +1,234 @@
+"""What `diagnose --json` and `show --json` print of a run, gathered from Temporal and the store.
+
+Above: the commands and `casebound.render`. Below: the run's result (Temporal keeps it longest),
+its index (brief, turns, summary) and its records. Any of them may be gone or not yet there; what
+is left is shown. Nothing here asks a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from activities.contracts import CallResult, FailedCall, RunBudget, RunOutcome, RunResult
+from activities.stored import RunBrief, StoredTurn
+from boundary.backend import Backend
+from boundary.contracts import (
+    CallError,
+    EvidenceStatus,
+    Frozen,
+    InvocationStatus,
+    JsonValue,
+    ReplacedText,
+    ToolCall,
+    call_error,
+)
+from boundary.errors import ErrorCode
+from boundary.report import CheckedClaim, Verdict
+from boundary.run_index import IndexedRun, RunIndex
+from boundary.store import InvocationStore, StoredInvocation
+from boundary.strict_json import load
+
+
+class EvidenceStore(Protocol):
+    """The parts of an open store that views read."""
+
+    @property
+    def invocations(self) -> InvocationStore:
+        """The records."""
+        ...
+
+    @property
+    def runs(self) -> RunIndex:
+        """The runs' indexes."""
+        ...
+
+    @property
+    def backend(self) -> Backend:
+        """The server; its clock is the one that counts here."""
+        ...
+
+
+class CallView(Frozen):
+    """One requested call; refused ones have no record and were never executed."""
+
+    tool_call_id: str | None
+    tool_name: str
+    status: InvocationStatus
+    evidence_status: EvidenceStatus
+    error: CallError | None = None
+    executions: int = 0
+    raw_bytes: int = 0
+    agent_result_bytes: int = 0
+    agent_result: JsonValue = None
+
+
+class RunView(Frozen):
+    """A run as far as it is known: `outcome` and `verdict` are None while it runs."""
+
+    run_id: str
+    workflow_id: str
+    question: str
+    outcome: RunOutcome | None = None
+    verdict: Verdict | None = None
+    detail: str = ""
+    claims: tuple[CheckedClaim, ...] = ()
+    calls: tuple[CallView, ...] = ()
+    could_not_check: tuple[FailedCall, ...] = ()
+    could_not_check_more: int = 0
+    unsettled: int = 0
+    budget: RunBudget | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    evidence_expires_at: datetime | None = None
+    """None: the store holds nothing of the run any more."""
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """What the caller knows of a run beside the store."""
+
+    run_id: str
+    workflow_id: str
+    question: str = ""
+    result: RunResult | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    detail: str = ""
+    """Why there is no result, if it is known."""
+
+
+async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
+    """Gather the view of a run.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+    now_ms = await store.backend.now_ms()
+    index = await store.runs.read(known.run_id, now_ms=now_ms)
+    if index is None:
+        return _view(known, known.result, None, ())
+    result = known.result
+    if result is None and index.summary is not None:
+        result = RunResult.model_validate_json(index.summary)
+    brief = RunBrief.model_validate_json(index.brief)
+    return _view(known, result, brief, await _calls(known.run_id, index, store, now_ms))
+
+
+def requested_calls(index: IndexedRun) -> list[tuple[ToolCall | None, CallResult | None, tuple[int, int]]]:
+    """List the calls of the run's chain of turns with their answers and (turn, position).
+
+    None for a call stands for an excess one, whose result says all that is known.
+    """
+    listed: list[tuple[ToolCall | None, CallResult | None, tuple[int, int]]] = []
+    chain = _chain(index)
+    for number, stored in enumerate(chain):
+        results = chain[number + 1].input.results if number + 1 < len(chain) else ()
+        for position, call in enumerate(stored.turn.calls):
+            result = results[position] if position < len(results) else None
+            listed.append((call, result, (stored.input.number, position)))
+        listed += [(None, _excess(call_id), (stored.input.number, -1)) for call_id in stored.excess_ids]
+    return listed
+
+
+def _chain(index: IndexedRun) -> list[StoredTurn]:
+    """Follow the parents from the last turn, oldest first; turns beside the chain were never acted on."""
+    turns = {key: StoredTurn.model_validate_json(text) for key, text in index.turns.items()}
+    key = max(turns, key=lambda key: turns[key].input.number, default=None)
+    chain: list[StoredTurn] = []
+    while key is not None and key in turns:
+        chain.append(turns.pop(key))
+        key = chain[-1].input.parent
+    return chain[::-1]
+
+
+def _excess(call_id: str | None) -> CallResult:
+    error = call_error(ErrorCode.BUDGET_EXCEEDED, "the turn asked for more calls than a turn may")
+    return CallResult.refused(call_id, error)
+
+
+async def _calls(run_id: str, index: IndexedRun, store: EvidenceStore, now_ms: int) -> tuple[CallView, ...]:
+    listed = requested_calls(index)
+    ids = [call.tool_call_id for call, _, _ in listed if call and isinstance(call.tool_call_id, str)]
+    found = await store.invocations.read(run_id, _legal(ids), now_ms=now_ms)
+    return tuple(_call_view(call, result, place, found) for call, result, place in listed)
+
+
+def _legal(ids: Sequence[str]) -> list[str]:
+    from boundary.ids import is_tool_call_id
+
+    return [call_id for call_id in dict.fromkeys(ids) if is_tool_call_id(call_id)]
+
+
+def _call_view(
+    call: ToolCall | None,
+    result: CallResult | None,
+    place: tuple[int, int],
+    found: dict[str, StoredInvocation],
+) -> CallView:
+    call_id = call.tool_call_id if call else (result.tool_call_id if result else None)
+    name = _name(call.tool_name) if call else ""
+    stored = found.get(call_id) if isinstance(call_id, str) else None
+    if stored is not None and (stored.record.turn, stored.record.position) == place:
+        return _recorded(stored)
+    error = result.error if result else None
+    return CallView(
+        tool_call_id=call_id if isinstance(call_id, str) else None,
+        tool_name=name,
+        status=result.status if result else InvocationStatus.PROJECTING,
+        evidence_status=result.evidence_status if result else EvidenceStatus.UNKNOWN,
+        error=error,
+    )
+
+
+def _recorded(stored: StoredInvocation) -> CallView:
+    record = stored.record
+    return CallView(
+        tool_call_id=record.tool_call_id,
+        tool_name=record.tool_name,
+        status=record.status,
+        evidence_status=record.evidence_status,
+        error=record.error,
+        executions=record.executions,
+        raw_bytes=record.sizes.raw or 0,
+        agent_result_bytes=record.sizes.agent_result or 0,
+        agent_result=load(stored.agent_result) if stored.agent_result is not None else None,
+    )
+
+
+def _name(name: str | ReplacedText) -> str:
+    return name if isinstance(name, str) else f"({name.reason}, {name.bytes} bytes)"
+
+
+def _view(known: KnownRun, result: RunResult | None, brief: RunBrief | None, calls: tuple[CallView, ...]) -> RunView:
+    facts: dict[str, Any] = {
+        "run_id": known.run_id,
+        "workflow_id": known.workflow_id or (brief.workflow_id if brief else ""),
+        "question": brief.question if brief else known.question,
+        "detail": known.detail,
+        "calls": calls,
+        "started_at": known.started_at,
+        "ended_at": known.ended_at,
+        "evidence_expires_at": _time(brief.expires_at_ms) if brief else None,
+    }
+    if result is not None:
+        facts |= {
+            "question": result.question,
+            "outcome": result.outcome,
+            "verdict": result.verdict,
+            "detail": result.detail,
+            "claims": result.claims,
+            "could_not_check": result.could_not_check,
+            "could_not_check_more": result.could_not_check_more,
+            "unsettled": result.unsettled,
+            "budget": result.budget,
+            "started_at": _time(result.started_at_ms),
+            "ended_at": _time(result.ended_at_ms),
+        }
+    return RunView(**facts)
+
+
+def _time(unix_ms: int) -> datetime:
+    return datetime.fromtimestamp(unix_ms / 1000, UTC)
