@@ -10,6 +10,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.support import tree
+
 TARGETS = ("valkey", "redis-6.2", "redis", "mariadb", "postgres", "loghub")
 _FIXTURES = {"valkey_url": "valkey", "mariadb_url": "mariadb", "postgres_url": "postgres", "loghub": "loghub"}
 
@@ -24,8 +26,8 @@ def targets_of(item: pytest.Item) -> set[str]:
     if item.get_closest_marker("loghub"):
         found.add("loghub")
     callspec = getattr(item, "callspec", None)
-    if callspec is not None and "redis_url" in callspec.params:
-        found.add(callspec.params["redis_url"])
+    if callspec is not None:
+        found |= {value for value in callspec.params.values() if value in TARGETS}
     return found
 
 
@@ -39,9 +41,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print one line per target."""
+    """Print one line per target, and the files that should be split."""
+    if not _ran and not _skipped:
+        return
     terminalreporter.section("targets")
     for target in TARGETS:
         ran, skipped = _ran[target], _skipped[target]
         used = f"{ran} tests ran" if ran else "NOT USED"
         terminalreporter.line(f"{target:10} {used}" + (f", {skipped} skipped" if skipped else ""))
+    large = [path for path in tree.python_files(*tree.CODE) if tree.line_count(path) > tree.FILE_SOFT]
+    if large:
+        names = ", ".join(f"{tree.relative(path)} ({tree.line_count(path)})" for path in large)
+        terminalreporter.line(f"over {tree.FILE_SOFT} lines: {names}")
