@@ -29,7 +29,7 @@ atexit.register(time.sleep, 0.1)
 
 # What the machine is configured for is none of a test's business, and may be production.
 for _name in list(os.environ):
-    if _name.startswith("TEMPORAL_") or _name in ("REDIS_URL", "CASEBOUND_CONFIG"):
+    if _name.startswith("TEMPORAL_") or _name in ("REDIS_URL", "CASEBOUND_STATE_DIR"):
         del os.environ[_name]
 
 MARIADB_URL_VARIABLE = "CASEBOUND_TEST_MARIADB_URL"
