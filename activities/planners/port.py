@@ -36,6 +36,8 @@ class Turn:
     """A `boundary.report.Report` as JSON value, or None for no report."""
     tokens: int = 0
     """Tokens the provider charged for this turn."""
+    remarks: Sequence[str] = ()
+    """What people should know of how the turn came about: steps skipped, claims left out, each with the reason."""
 
 
 @dataclass(frozen=True)
