@@ -6,6 +6,7 @@ whatever happens after it, unless raw itself, or the record with it, is over a l
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue, call_error
@@ -13,7 +14,7 @@ from boundary.errors import ErrorCode
 from boundary.limits import RecordLimits
 from boundary.record import Failed, Ready, Settlement
 from boundary.redaction import Redactor
-from boundary.strict_json import NotJson, dump
+from boundary.strict_json import NotJson, dump, load
 from boundary.tools import Projection, Tool
 
 RECORD_ALLOWANCE = 4096
@@ -68,9 +69,16 @@ def _projected(projection: Projection, raw: bytes, rules: EvidenceRules) -> Sett
     if projection.evidence_status not in (EvidenceStatus.EVIDENCE_FOUND, EvidenceStatus.NO_EVIDENCE):
         raise ValueError(f"a projection cannot say {projection.evidence_status}")
     agent_result, redactions = rules.redactor.value(projection.agent_result)
-    agent = dump(agent_result)
-    agent.decode()
+    agent = _valid_unicode(dump(agent_result))
     if len(agent) > rules.limits.agent_result:
         error = too_large("agent result", len(agent), rules.limits.agent_result)
         return Failed(error, raw=raw, dropped_agent_result=agent)
     return Ready(raw, agent, projection.evidence_status, projection.truncated, redactions)
+
+
+def _valid_unicode(body: bytes) -> bytes:
+    """Put U+FFFD where a lone surrogate stands: no planner could send one to a model."""
+    if rb"\ud" not in body.lower():
+        return body
+    text = json.dumps(load(body), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()

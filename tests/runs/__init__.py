@@ -1,0 +1,1 @@
+"""Whole runs on real servers."""

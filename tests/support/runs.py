@@ -1,0 +1,175 @@
+"""Whole runs for tests: a real worker, real Temporal, a real store; scripted planner and fake tools.
+
+Every run that ends here is held to what must hold for all: no failed workflow task, no record left
+PROJECTING, and a history that replays in the sandbox.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from activities.planners.scripted import ScriptedPlanner, Step
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowHandle, WorkflowHistory
+from temporalio.worker import Replayer
+
+from activities.contracts import PlannerRef, RunInput, RunLimits, RunResult
+from activities.planners.port import Planner, RequestedCall, Turn
+from activities.stored import StoredTurn
+from boundary.contracts import InvocationStatus, JsonValue
+from boundary.store import StoredInvocation
+from boundary.tools import Tool
+from casebound.converter import casebound_data_converter
+from casebound.settings import Settings
+from casebound.worker import Store, open_worker, sandbox
+from workflows.agent_run import AgentRun
+
+REPLAY_LIMIT_S = 30
+"""A history that cannot be replayed may hang the core; no test waits longer."""
+
+RunHandle = WorkflowHandle[AgentRun, RunResult]
+
+
+def call(call_id: str | None, tool: str = "probe", arguments: JsonValue = None) -> RequestedCall:
+    """A requested call; arguments that are not text are written as JSON."""
+    text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
+    return RequestedCall(call_id, tool, text)
+
+
+def calls(*requested: RequestedCall) -> Turn:
+    """A turn of calls."""
+    return Turn(calls=requested)
+
+
+def report(*claims: dict[str, Any]) -> Turn:
+    """A turn that reports."""
+    return Turn(report={"claims": list(claims)})
+
+
+def claim(text: str, *citations: dict[str, Any], kind: str = "finding") -> dict[str, Any]:
+    """A claim of a report."""
+    return {"text": text, "kind": kind, "citations": list(citations)}
+
+
+def cite(call_id: str, *, pointer: str | None = None, quote: str | None = None) -> dict[str, Any]:
+    """A citation of a claim."""
+    return {"tool_call_id": call_id, "pointer": pointer, "quote": quote}
+
+
+@dataclass
+class Finished:
+    """A run that ended."""
+
+    result: RunResult
+    history: WorkflowHistory
+    records: dict[str, StoredInvocation]
+    turns: list[StoredTurn]
+
+    def events(self, kind: EventType.ValueType) -> list[Any]:
+        """The history's events of one type."""
+        return [event for event in self.history.events if event.event_type == kind]
+
+    @property
+    def activity_types(self) -> list[str]:
+        """Types of the activities, in the order they were scheduled."""
+        return [
+            event.activity_task_scheduled_event_attributes.activity_type.name
+            for event in self.events(EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED)
+        ]
+
+
+@dataclass
+class Harness:
+    """Starts workers and runs on one task queue and one store."""
+
+    client: Client
+    store: Store
+    task_queue: str
+    settings: Settings = field(default_factory=Settings)
+
+    @contextlib.asynccontextmanager
+    async def worker(self, planner: Planner | Sequence[Step] = (), tools: Sequence[Tool] = ()) -> AsyncIterator[None]:
+        """Run a worker with these tools and this planner, or script."""
+        scripted = planner if not isinstance(planner, Sequence) else ScriptedPlanner(planner)
+        async with open_worker(
+            self.settings,
+            self.client,
+            self.store,
+            task_queue=self.task_queue,
+            tools=tools,
+            planners={"scripted": scripted},
+        ):
+            yield
+
+    async def start(self, *, question: str = "What happened?", **options: Any) -> RunHandle:
+        """Start a run; options are those of `RunInput` and `RunLimits`."""
+        limits = {name: options.pop(name) for name in list(options) if name in RunLimits.model_fields}
+        request = RunInput(
+            question=question, planner=PlannerRef(kind="scripted"), limits=RunLimits(**limits), **options
+        )
+        return await self.client.start_workflow(
+            AgentRun.run, request, id=f"casebound-{uuid4()}", task_queue=self.task_queue
+        )
+
+    async def run(self, script: Planner | Sequence[Step], tools: Sequence[Tool] = (), **options: Any) -> Finished:
+        """Carry a whole run out and hold it to what holds for all."""
+        async with self.worker(script, tools):
+            handle = await self.start(**options)
+            result = await handle.result()
+        return await self.finished(handle, result)
+
+    async def finished(self, handle: RunHandle, result: RunResult | None = None) -> Finished:
+        """Gather what a run left, and check it."""
+        history = await handle.fetch_history()
+        description = await handle.describe()
+        run_id = description.raw_description.workflow_execution_info.first_run_id or description.run_id
+        now_ms = await self.store.backend.now_ms()
+        index = await self.store.runs.read(run_id, now_ms=now_ms)
+        turns = [StoredTurn.model_validate_json(value) for value in index.turns.values()] if index else []
+        turns.sort(key=lambda turn: turn.input.number)
+        if result is None and index is not None and index.summary is not None:
+            result = RunResult.model_validate_json(index.summary)
+        assert result is not None, "the run has neither a result nor a summary"
+        finished = Finished(result, history, await self._records(run_id, turns, now_ms), turns)
+        await check(finished)
+        return finished
+
+    async def _records(self, run_id: str, turns: Sequence[StoredTurn], now_ms: int) -> dict[str, StoredInvocation]:
+        ids = {
+            requested.tool_call_id
+            for turn in turns
+            for requested in turn.turn.calls
+            if isinstance(requested.tool_call_id, str)
+            and requested.tool_call_id.isprintable()
+            and requested.tool_call_id.isascii()
+            and " " not in requested.tool_call_id
+            and requested.tool_call_id
+        }
+        return await self.store.invocations.read(run_id, sorted(ids), now_ms=now_ms, raw=True)
+
+
+async def check(finished: Finished) -> None:
+    """Hold a finished run to what must hold for every run."""
+    assert not finished.events(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED), "a workflow task failed"
+    open_records = [
+        call_id for call_id, stored in finished.records.items() if stored.record.status is InvocationStatus.PROJECTING
+    ]
+    assert len(open_records) == finished.result.unsettled, f"left PROJECTING: {open_records}"
+    await replay(finished.history)
+
+
+async def replay(history: WorkflowHistory) -> None:
+    """Replay a history with the workflow code at hand, in the sandbox."""
+    replayer = Replayer(workflows=[AgentRun], data_converter=casebound_data_converter, workflow_runner=sandbox())
+    await asyncio.wait_for(replayer.replay_workflow(history), REPLAY_LIMIT_S)
+
+
+SOON = timedelta(seconds=20)
+"""Longest wait for something that should happen at once."""
