@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from boundary.redaction import Redactor
 from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import (
@@ -32,6 +31,7 @@ from activities.tool_call import ToolCalls
 from boundary.backend import Backend
 from boundary.errors import StoreUnavailable
 from boundary.keys import ToolCallKeyFactory
+from boundary.redaction import Redactor
 from boundary.redis_backend import RedisBackend, connect
 from boundary.registry import ToolRegistry
 from boundary.run_index import RunIndex
@@ -58,8 +58,19 @@ LIGHT_MODULES = (
     "boundary.limits",
     "boundary.redaction",
     "boundary.report",
+    "boundary.secret_patterns",
+    "workflows.activity_calls",
+    "workflows.admission",
+    "workflows.attributes",
+    "workflows.budget",
+    "workflows.clock",
+    "workflows.conclusion",
+    "workflows.failures",
+    "workflows.run_state",
+    "workflows.summaries",
+    "workflows.tool_calls",
 )
-"""Shared with the sandbox instead of loaded anew for each run: light, and without state."""
+"""Shared with the sandbox instead of loaded anew for each run: light, and without state of their own."""
 
 FORBIDDEN_MODULES = SandboxMatcher(
     access={"redis", "jsonschema", "jinja2", "re2"},

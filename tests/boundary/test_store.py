@@ -72,9 +72,7 @@ async def test_a_stale_owner_gets_the_outcome_of_the_one_that_settled(store: Inv
 
 @pytest.mark.proves("INV-STORED-OUTCOME-WINS")
 @pytest.mark.parametrize("settlement", [ready(), failed()], ids=["ready", "error"])
-async def test_a_stored_outcome_wins_over_execution_and_verdict(
-    store: InvocationStore, settlement: Ready
-) -> None:
+async def test_a_stored_outcome_wins_over_execution_and_verdict(store: InvocationStore, settlement: Ready) -> None:
     """READY or ERROR, same identity: returned as it is, even to an attempt that would refuse the call."""
     done = await store.settle(await owned(store), settlement, now_ms=NOW_MS)
     again = await store.begin(admitted(), nonce="two", now_ms=NOW_MS + 9)
@@ -122,9 +120,7 @@ async def test_a_record_nobody_can_read_is_left_alone(
 ) -> None:
     """Bytes that are no record belong to somebody else: DUPLICATE_TOOL_CALL_ID, and no outcome is read."""
     key = keys.record("run-a", "call_1")
-    await backend.create(
-        key, {"record": b"{}"}, identity="record", expires_at_ms=NOW_MS + HOUR_MS, now_ms=NOW_MS
-    )
+    await backend.create(key, {"record": b"{}"}, identity="record", expires_at_ms=NOW_MS + HOUR_MS, now_ms=NOW_MS)
     with pytest.raises(DuplicateToolCallId):
         await store.begin(admitted(), nonce="one", now_ms=NOW_MS)
     assert await store.read("run-a", ["call_1"], now_ms=NOW_MS) == {}

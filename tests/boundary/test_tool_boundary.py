@@ -305,7 +305,7 @@ async def test_secrets_are_masked_before_the_agent_result_is_stored(build: Build
 
 
 async def test_retryable_failures_are_counted_until_the_last_settles(build: Build, store: InvocationStore) -> None:
-    """failures + 1 and an exception, twice; the third failure settles ERROR with the tool's own code."""
+    """Failures + 1 and an exception, twice; the third failure settles ERROR with the tool's own code."""
     down = FakeTool(work=raising(ToolFailure("refused", code=ErrorCode.UPSTREAM_UNAVAILABLE, retryable=True)))
     boundary = build(down)
     for failures in (1, 2):

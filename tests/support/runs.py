@@ -15,19 +15,19 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from activities.planners.scripted import ScriptedPlanner, Step
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.worker import Replayer
 
-from activities.contracts import PlannerRef, RunInput, RunLimits, RunResult
-from activities.planners.port import Planner, RequestedCall, Turn
-from activities.stored import StoredTurn
+from activities.contracts import PlanInput, PlannerRef, RunInput, RunLimits, RunResult
+from activities.planners.port import Planner, RequestedCall, RunView, Turn
+from activities.planners.scripted import Scripted, ScriptedPlanner
+from activities.stored import RunBrief, StoredTurn
 from boundary.contracts import InvocationStatus, JsonValue
 from boundary.store import StoredInvocation
 from boundary.tools import Tool
 from casebound.converter import casebound_data_converter
-from casebound.settings import Settings
+from casebound.settings import Settings, WorkerSettings
 from casebound.worker import Store, open_worker, sandbox
 from workflows.agent_run import AgentRun
 
@@ -63,6 +63,23 @@ def cite(call_id: str, *, pointer: str | None = None, quote: str | None = None) 
     return {"tool_call_id": call_id, "pointer": pointer, "quote": quote}
 
 
+class BlockingPlanner:
+    """Says when it was asked and never answers."""
+
+    def __init__(self) -> None:
+        self.entered = asyncio.Event()
+
+    def check(self, brief: RunBrief) -> str | None:
+        """Accept every brief."""
+        return None
+
+    async def next_turn(self, plan: PlanInput, run: RunView) -> Turn:
+        """Wait for ever."""
+        self.entered.set()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets that event")
+
+
 @dataclass
 class Finished:
     """A run that ended."""
@@ -92,10 +109,12 @@ class Harness:
     client: Client
     store: Store
     task_queue: str
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=lambda: Settings(worker=WorkerSettings(graceful_shutdown_s=0)))
 
     @contextlib.asynccontextmanager
-    async def worker(self, planner: Planner | Sequence[Step] = (), tools: Sequence[Tool] = ()) -> AsyncIterator[None]:
+    async def worker(
+        self, planner: Planner | Sequence[Scripted] = (), tools: Sequence[Tool] = ()
+    ) -> AsyncIterator[None]:
         """Run a worker with these tools and this planner, or script."""
         scripted = planner if not isinstance(planner, Sequence) else ScriptedPlanner(planner)
         async with open_worker(
@@ -118,7 +137,7 @@ class Harness:
             AgentRun.run, request, id=f"casebound-{uuid4()}", task_queue=self.task_queue
         )
 
-    async def run(self, script: Planner | Sequence[Step], tools: Sequence[Tool] = (), **options: Any) -> Finished:
+    async def run(self, script: Planner | Sequence[Scripted], tools: Sequence[Tool] = (), **options: Any) -> Finished:
         """Carry a whole run out and hold it to what holds for all."""
         async with self.worker(script, tools):
             handle = await self.start(**options)
