@@ -45,6 +45,7 @@ class Keeper:
         self.ended: dict[str, str] = {}
         self._process = process
         self._changed = asyncio.Event()
+        self._closing = False
         self._listener = asyncio.create_task(self._listen())
 
     @classmethod
@@ -74,6 +75,7 @@ class Keeper:
     async def close(self) -> None:
         """End the servers and wait until they are gone, by force if the keeper does not manage."""
         assert self._process.stdin is not None
+        self._closing = True
         self._process.stdin.close()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
@@ -97,7 +99,7 @@ class Keeper:
             else:
                 self.ended[name] = f"ended with exit code {event['code']}"
             self._changed.set()
-        if self._process.stdin is not None and not self._process.stdin.is_closing():
+        if not self._closing:
             self._keeper_died()
 
     def _keeper_died(self) -> None:

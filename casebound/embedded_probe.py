@@ -95,6 +95,16 @@ def log_size(log: Path) -> int:
         return 0
 
 
+def temporal_announced(log: Path, since: int) -> bool:
+    """Tell whether the Temporal server said in its log, after `since` bytes, that it has its ports."""
+    try:
+        with log.open("rb") as file:
+            file.seek(since)
+            return b"Temporal Server:" in file.read(64 * 1024)
+    except OSError:
+        return False
+
+
 def port_taken(tail: str) -> bool:
     """Tell whether a log says that its server's port was taken by another process."""
     return PORT_TAKEN in tail.lower()

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator
 
@@ -28,7 +28,8 @@ CONFIG_NAME = "casebound.toml"
 EXPANDED = ("path", "glob", "url")
 """Keys in whose values `${NAME}` stands for an environment variable; `$${` is a literal `${`."""
 
-STORE_URL = r"^(redis|rediss|unix)://."
+STORE_URL = r"(redis|rediss|unix)://."
+STORE_URL_WORDS = "a url that begins with redis://, rediss:// or unix://"
 
 _VARIABLE = re.compile(r"\$?\$\{([^}]*)\}")
 
@@ -42,9 +43,16 @@ class Section(BaseModel):
 class StoreSettings(Section):
     """Where the records are. REDIS_URL overrides the url; the embedded stack needs none."""
 
-    url: str | None = Field(default=None, pattern=STORE_URL)
+    url: str | None = None
     prefix: str = Field(default="casebound", pattern=r"^[A-Za-z0-9._-]{1,64}$")
     """First part of every key; runs of one store share it."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_a_store_url(cls, url: str | None) -> str | None:
+        if url is not None and re.match(STORE_URL, url) is None:
+            raise ValueError(f"expected {STORE_URL_WORDS}")
+        return url
 
 
 class WorkerSettings(Section):
@@ -112,8 +120,8 @@ class Settings(Section):
     def secret_values(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """List the values to mask: of the named variables that are set, and the store's password."""
         values = [environment.get(name, "") for name in self.secrets.environment]
-        values.append(urlsplit(self.store.url or "").password or "")
-        return tuple(value for value in values if value)
+        password = urlsplit(self.store.url or "").password or ""
+        return tuple(value for value in dict.fromkeys((*values, password, unquote(password))) if value)
 
 
 def load_settings(config: Path | None = None, environment: Mapping[str, str] = os.environ) -> Settings:
@@ -149,9 +157,7 @@ def _named(name: str, table: object) -> object:
 
 def _redis_url(url: str) -> str:
     if re.match(STORE_URL, url) is None:
-        raise SettingsError(
-            "REDIS_URL: expected a url that begins with redis://, rediss:// or unix://\n  fix: correct the variable"
-        )
+        raise SettingsError(f"REDIS_URL: expected {STORE_URL_WORDS}\n  fix: correct the variable")
     return url
 
 

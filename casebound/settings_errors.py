@@ -17,6 +17,20 @@ from boundary.errors import CaseboundError
 MAX_SHOWN = 10
 """Errors of one file that are told at once."""
 
+_WORDS = {
+    "dict_type": "expected a table",
+    "model_type": "expected a table",
+    "string_type": "expected a text in quotes",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "tuple_type": "expected a list",
+    "path_type": "expected a path in quotes",
+}
+"""What pydantic says in a programmer's words."""
+
 _NOT_SHOWN = "url"
 """Values of this key may hold a password."""
 
@@ -43,7 +57,8 @@ def _one(file: Path, detail: ErrorDetails, root: type[BaseModel]) -> str:
     elif detail["type"] == "missing":
         problem, fix = "is missing", f"add `{names[-1]} = ...` there"
     else:
-        problem, fix = _wrong_value(detail, names), _correction(names, model)
+        problem = _wrong_value(detail, names)
+        fix = "correct it" if detail["type"] == "value_error" else _correction(names, model)
     return f"{file}: {where}: {problem}\n  fix: {fix}"
 
 
@@ -56,9 +71,11 @@ def _unknown_key(names: list[str], model: type[BaseModel] | None) -> tuple[str, 
 
 
 def _wrong_value(detail: ErrorDetails, names: list[str]) -> str:
-    message = detail["msg"].removeprefix("Value error, ")
+    message = _WORDS.get(detail["type"], detail["msg"].removeprefix("Value error, "))
     message = message.replace("Input should be", "expected").replace("String should", "expected a text that should")
     message = message[:1].lower() + message[1:]
+    if detail["type"] == "value_error":
+        return message
     given = detail["input"]
     shown = isinstance(given, (str, int, float, bool)) and _NOT_SHOWN not in names
     return f"{message}, got {str(given)[:100]!r}" if shown else message
@@ -66,8 +83,8 @@ def _wrong_value(detail: ErrorDetails, names: list[str]) -> str:
 
 def _correction(names: list[str], model: type[BaseModel] | None) -> str:
     field = model.model_fields.get(names[-1]) if model and names else None
-    if field is None or field.is_required() or field.default in (None, ()):
-        return "correct it"
+    if field is None or not isinstance(field.default, (str, int, float)):
+        return f"write it as [{'.'.join(names)}]" if len(names) == 1 else "correct it"
     return f"correct it, or remove the line for the default, {field.default}"
 
 

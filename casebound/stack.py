@@ -30,6 +30,9 @@ START_TIMEOUT_S = 30.0
 JOIN_TIMEOUT_S = 40.0
 """Another command may be starting the stack, or ending it, for this long."""
 
+UNANNOUNCED_S = 3.0
+"""A server that answers and has not ended by then is ours, even if it words its start differently."""
+
 POLL_S = 0.03
 PORT_ATTEMPTS = 3
 LOG_KEEP_BYTES = 4 * 1024 * 1024
@@ -201,9 +204,13 @@ async def _start_once(paths: StatePaths, owner: FileLock, ui_port: int) -> tuple
         ServerSpec(STORE, store_command(paths), str(paths.store_log), str(paths.root)),
     ]
     since = {log: probe.log_size(log) for log in (paths.temporal_log, paths.store_log)}
+
+    def ours() -> bool:
+        return probe.temporal_announced(paths.temporal_log, since[paths.temporal_log])
+
     keeper = await Keeper.launch(servers, lock_fd=owner.fd, log=paths.keeper_log)
     try:
-        await _until_ready(keeper, file)
+        await _until_ready(keeper, file, ours)
         await _keep_histories(file.temporal_address)
     except BaseException as error:
         await keeper.close()
@@ -213,12 +220,19 @@ async def _start_once(paths: StatePaths, owner: FileLock, ui_port: int) -> tuple
     return keeper, file
 
 
-async def _until_ready(keeper: Keeper, file: StackFile) -> None:
+async def _until_ready(keeper: Keeper, file: StackFile, ours: Callable[[], bool]) -> None:
+    """Wait until both answer, and it is our Temporal that does: another may have taken the port."""
+    answering_since: float | None = None
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
-            while not await _answers(file.temporal_address, file.redis_url):
+            while True:
                 if keeper.ended:
-                    raise StackFailed(f"{await keeper.first_end()}")
+                    raise StackFailed(await keeper.first_end())
+                if await _answers(file.temporal_address, file.redis_url):
+                    now = asyncio.get_running_loop().time()
+                    answering_since = answering_since or now
+                    if ours() or now - answering_since > UNANNOUNCED_S:
+                        return
                 await asyncio.sleep(POLL_S)
     except TimeoutError as error:
         raise StackFailed(f"the embedded servers do not answer within {START_TIMEOUT_S:.0f} s") from error

@@ -77,7 +77,7 @@ def run_input(options: DiagnoseOptions, settings: Settings) -> RunInput:
         raise UsageError(f"the question has {len(question)} characters; at most {QUESTION_MAX}")
     return RunInput(
         question=question,
-        planner=PlannerRef(kind="runbook", name=runbook.name),
+        planner=PlannerRef(kind="runbook", name=options.runbook.name),
         runbook=text,
         limits=_limits(options, settings),
         deadline_s=options.deadline.total_seconds(),

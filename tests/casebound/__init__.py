@@ -1,0 +1,1 @@
+"""Tests of the application: settings, embedded stack, command line and what it prints."""
