@@ -143,10 +143,16 @@ class ToolLimits(Frozen):
     max_calls: int | None = None
 
 
-class OpenRunInput(Frozen):
+class OfRun(Frozen):
+    """Base of activity inputs: names the run."""
+
+    run_id: str = ""
+    """Empty: the run id of the calling execution, which is the first of its chain (`heartbeat.of_run`)."""
+
+
+class OpenRunInput(OfRun):
     """Asks to store the run's brief."""
 
-    run_id: str
     question: str
     planner: PlannerRef = PlannerRef()
     runbook: str | None = None
@@ -165,10 +171,10 @@ class OpenedRun(Frozen):
 
 
 class CallResult(Frozen):
-    """One requested call of the last turn, as the planner activity needs it. Defaults are not written."""
+    """What became of one requested call of the last turn."""
 
     tool_call_id: str | None = None
-    """None: the id was missing or illegal; the position tells the call."""
+    """Not sent: its place tells which call it is of. A planner's view fills it in where the id is legal."""
     status: InvocationStatus = InvocationStatus.READY
     evidence_status: EvidenceStatus = EvidenceStatus.EVIDENCE_FOUND
     error: CallError | None = None
@@ -176,10 +182,9 @@ class CallResult(Frozen):
     """False: there is no record of the call, and `error` is all there is."""
 
     @classmethod
-    def refused(cls, tool_call_id: str | None, error: CallError) -> Self:
+    def refused(cls, error: CallError) -> Self:
         """Make the result of a call that was refused at admission."""
         return cls(
-            tool_call_id=tool_call_id,
             status=InvocationStatus.ERROR,
             evidence_status=EvidenceStatus.ERROR,
             error=error,
@@ -196,10 +201,9 @@ class BudgetLeft(Frozen):
     tokens: int | None = None
 
 
-class PlanInput(Frozen):
+class PlanInput(OfRun):
     """Asks for one turn. Its digest without `deadline_ms` keys the stored turn."""
 
-    run_id: str
     number: int
     """Turn number, from 1; repair and conclude count on."""
     mode: TurnMode = TurnMode.PLAN
@@ -220,7 +224,7 @@ class PlannedTurn(Frozen):
     """One turn, bounded and sanitised; stored before it was returned."""
 
     turn_key: str
-    """`number:mode:digest`, the turn's field in the run's index."""
+    """`number:mode:digest`, the turn's field in the run's index; 64 bits tell the inputs of one turn apart."""
     calls: tuple[ToolCall, ...] = ()
     excess: int = 0
     """Calls beyond the limits of a turn, all refused with BUDGET_EXCEEDED."""
@@ -235,10 +239,9 @@ class PlannedTurn(Frozen):
     tokens: int = 0
 
 
-class CheckReportInput(Frozen):
+class CheckReportInput(OfRun):
     """Asks EvidenceGuard to check the report of a stored turn."""
 
-    run_id: str
     turn_key: str
     seen: dict[str, str | None] = Field(default_factory=dict)
     """Cited ids that the run admitted, with the record digest the history saw (None: unsettled)."""
@@ -267,10 +270,9 @@ class LostCall(Frozen):
     """What to settle it with if it is not settled already."""
 
 
-class SettleCallsInput(Frozen):
+class SettleCallsInput(OfRun):
     """Asks the finalizer to settle calls, creating tombstones where there is no record."""
 
-    run_id: str
     expires_at_ms: int
     calls: tuple[LostCall, ...]
 
@@ -385,15 +387,14 @@ class StopResult(Frozen):
     """What the run was doing when it was told."""
 
 
-class ToolCallInput(Frozen):
+class ToolCallInput(OfRun):
     """The one argument of a tool's activity; the tool's name is the activity's type."""
 
-    run_id: str
     store_id: str
     tool_call_id: str
     arguments: str | ReplacedText = ""
     turn: int
-    position: int
+    position: int = 0
     call_index: int
     grant: Grant
     preview_chars: int = 300

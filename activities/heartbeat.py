@@ -11,8 +11,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
+from typing import TypeVar
 
 from temporalio import activity
+
+from activities.contracts import OfRun
 
 FIRST_BEAT_S = 0.3
 """Most calls are over by then."""
@@ -51,6 +54,16 @@ class ActivityAttempt:
             else:
                 activity.heartbeat()
             await asyncio.sleep(BEAT_S)
+
+
+_Request = TypeVar("_Request", bound=OfRun)
+
+
+def of_run(request: _Request) -> _Request:
+    """Fill in which run the activity's input belongs to, where the input leaves it to the caller's run id."""
+    if request.run_id:
+        return request
+    return request.model_copy(update={"run_id": activity.info().workflow_run_id or ""})
 
 
 @contextlib.asynccontextmanager

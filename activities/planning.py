@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from boundary.redaction import Redactor
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.contracts import PLAN, PlanInput, PlannedTurn
+from activities.contracts import PLAN, CallResult, PlanInput, PlannedTurn
 from activities.edge import codes_only
-from activities.heartbeat import ActivityAttempt, attempt
+from activities.heartbeat import ActivityAttempt, attempt, of_run
 from activities.planners.port import PastTurn, Planner, PlannerError
 from activities.stored import RunBrief, StoredTurn
 from activities.turns import bound_turn, turn_key
-from boundary.contracts import CallError, ToolBoundaryResult, call_error
+from boundary.contracts import CallError, ToolBoundaryResult, ToolCall, call_error
 from boundary.errors import CaseboundError, ErrorCode
+from boundary.ids import is_tool_call_id
+from boundary.redaction import Redactor
 from boundary.run_index import RunIndex
 from boundary.store import InvocationStore
 
@@ -54,6 +55,7 @@ class Planning:
         """Return the stored turn for this input, or let the planner make it."""
         with codes_only():
             async with attempt() as current:
+                plan = of_run(plan)
                 key = turn_key(plan)
                 brief, stored = await self._runs.turn(plan.run_id, key, now_ms=current.now_ms())
                 if stored is not None:
@@ -113,7 +115,7 @@ class StoredRunView:
                 number=turn.input.number,
                 mode=turn.input.mode,
                 calls=turn.turn.calls,
-                results=results,
+                results=_named(turn.turn.calls, results),
                 excess_ids=turn.excess_ids,
                 notes=turn.input.notes,
                 faults=turn.input.faults,
@@ -125,6 +127,16 @@ class StoredRunView:
         """Read agent results in one round trip."""
         found = await self._store.read(self._plan.run_id, tool_call_ids, now_ms=self._current.now_ms())
         return {call_id: stored.agent_view() for call_id, stored in found.items() if stored.record.settled}
+
+
+def _named(calls: Sequence[ToolCall], results: Sequence[CallResult]) -> tuple[CallResult, ...]:
+    """Give each result the id of the call at its place."""
+    return tuple(
+        result.model_copy(update={"tool_call_id": call.tool_call_id})
+        if isinstance(call.tool_call_id, str) and is_tool_call_id(call.tool_call_id)
+        else result
+        for call, result in zip(calls, results, strict=True)
+    )
 
 
 def _failed(key: str, error: CallError) -> PlannedTurn:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from boundary.guard import EvidenceGuard, EvidenceRecord
 from temporalio import activity
 
 from activities.contracts import CHECK_REPORT, CheckedReport, CheckReportInput
 from activities.edge import codes_only
-from activities.heartbeat import attempt
+from activities.heartbeat import attempt, of_run
 from activities.stored import StoredTurn
 from boundary.errors import RecordExpired
+from boundary.guard import EvidenceGuard, EvidenceRecord
 from boundary.record import sha256_hex
 from boundary.report import verdict_of
 from boundary.run_index import RunIndex
@@ -34,7 +34,7 @@ class ReportChecks:
         """Check every citation of the turn's report."""
         with codes_only():
             async with attempt() as current:
-                now_ms = current.now_ms()
+                request, now_ms = of_run(request), current.now_ms()
                 _, stored = await self._runs.turn(request.run_id, request.turn_key, now_ms=now_ms)
                 if stored is None:
                     raise RecordExpired(f"turn {request.turn_key!r} of run {request.run_id!r} was lost")

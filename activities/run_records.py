@@ -24,7 +24,7 @@ from activities.contracts import (
     ToolLimits,
 )
 from activities.edge import codes_only
-from activities.heartbeat import attempt
+from activities.heartbeat import attempt, of_run
 from activities.planners.port import Planner
 from activities.stored import RunBrief
 from boundary.contracts import AdmittedCall, Grant, ToolCallOutcome, call_error
@@ -64,6 +64,7 @@ class RunRecords:
         """Store the run's brief once and return the catalog's limits and the store's identity."""
         with codes_only():
             async with attempt() as current:
+                request = of_run(request)
                 brief = self._brief(request)
                 stored = await self._runs.open(
                     request.run_id,
@@ -78,6 +79,7 @@ class RunRecords:
         """Settle each call ERROR, unless it is settled already; leave a tombstone where there is no record."""
         with codes_only():
             async with attempt() as current:
+                request = of_run(request)
                 outcomes = [
                     await self._settle(lost, request.run_id, request.expires_at_ms, current.now_ms())
                     for lost in request.calls
@@ -138,7 +140,7 @@ class RunRecords:
         try:
             begun = await self._store.begin(call, nonce="finalizer", now_ms=now_ms, verdict=lost.error)
         except (DuplicateToolCallId, RunMismatch, RecordExpired) as error:
-            return unrecorded(call, call_error(error.code or lost.error.code, error.message))
+            return unrecorded(call_error(error.code or lost.error.code, error.message))
         stored = begun.stored if isinstance(begun, Settled) else begun.held
         return stored.outcome(preview_chars=0)
 

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.contracts import ToolCallInput
 from activities.edge import codes_only
-from activities.heartbeat import attempt
+from activities.heartbeat import attempt, of_run
 from boundary.contracts import AdmittedCall, ToolCallOutcome
 from boundary.errors import ErrorCode, StoreUnavailable
 from boundary.preflight import RunScope
@@ -40,7 +40,7 @@ class ToolCalls:
         """Carry one admitted call to its outcome."""
         with codes_only():
             async with attempt() as current:
-                request = _decoded(args)
+                request = of_run(_decoded(args))
                 if request.store_id != self._store_id:
                     raise StoreUnavailable("this worker's store is not the one that holds the run's evidence")
                 call = AdmittedCall(

@@ -102,11 +102,11 @@ class Grant(Frozen):
     """No execution begins or goes on past this."""
     expires_at_ms: int
     """When the record expires; nothing extends it."""
-    bytes: int
+    bytes: int = 9 * 1024 * 1024
     """Largest record (request, raw and agent result together) this call may write."""
-    timeout_ms: int
+    timeout_ms: int = 60_000
     """Longest single execution of the tool."""
-    attempts: int
+    attempts: int = 3
     """Retryable failures after which the call is settled ERROR."""
 
 
@@ -127,9 +127,8 @@ class AdmittedCall(Frozen):
 
 
 class ToolCallOutcome(Frozen):
-    """What the workflow history holds of a settled or refused call. Defaults are not written."""
+    """What the workflow history holds of a settled call. Lean: no id (the workflow knows it), no defaults."""
 
-    tool_call_id: str | None = None
     status: InvocationStatus = InvocationStatus.READY
     evidence_status: EvidenceStatus = EvidenceStatus.EVIDENCE_FOUND
     error: CallError | None = None

@@ -69,7 +69,6 @@ class StoredInvocation:
         """Say what the history may hold of the settled call."""
         record, text = self.record, (self.agent_result or b"").decode()
         return ToolCallOutcome(
-            tool_call_id=record.tool_call_id,
             status=record.status,
             evidence_status=record.evidence_status,
             error=record.error,

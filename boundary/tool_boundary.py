@@ -89,7 +89,7 @@ class ToolBoundary:
         """
         verdict = preflight(call, run, self.registry, self.limits, attempt.now_ms())
         if isinstance(verdict, Refused) and verdict.error.code in _NO_RECORD:
-            return unrecorded(call, verdict.error)
+            return unrecorded(verdict.error)
         try:
             begun = await self.store.begin(
                 call,
@@ -102,7 +102,7 @@ class ToolBoundary:
             else:
                 stored = await self._carry_out(call, verdict, begun.held, attempt)
         except (DuplicateToolCallId, RunMismatch, RecordExpired) as error:
-            return unrecorded(call, _as_value(error))
+            return unrecorded(_as_value(error))
         return stored.outcome(preview_chars)
 
     async def _carry_out(
@@ -193,10 +193,9 @@ class ToolBoundary:
             tries += 1
 
 
-def unrecorded(call: AdmittedCall, error: CallError) -> ToolCallOutcome:
+def unrecorded(error: CallError) -> ToolCallOutcome:
     """The outcome of a call that has no record of its own."""
     return ToolCallOutcome(
-        tool_call_id=call.tool_call_id,
         status=InvocationStatus.ERROR,
         evidence_status=EvidenceStatus.ERROR,
         error=error,

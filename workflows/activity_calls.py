@@ -28,6 +28,7 @@ from activities.contracts import (
     SettleCallsInput,
     SettledCalls,
     ToolCallInput,
+    TurnMode,
 )
 from boundary.contracts import ToolCallOutcome
 
@@ -66,7 +67,7 @@ def open_run(request: OpenRunInput, *, left_ms: int) -> workflow.ActivityHandle[
     )
 
 
-def plan(request: PlanInput, *, left_ms: int, summary: str) -> workflow.ActivityHandle[PlannedTurn]:
+def plan(request: PlanInput, *, left_ms: int) -> workflow.ActivityHandle[PlannedTurn]:
     """Start `casebound.plan`; a planner is left at once when the run is stopped or cancelled."""
     return workflow.start_activity(
         PLAN,
@@ -77,7 +78,7 @@ def plan(request: PlanInput, *, left_ms: int, summary: str) -> workflow.Activity
         heartbeat_timeout=HEARTBEAT_TIMEOUT,
         retry_policy=RETRY,
         cancellation_type=workflow.ActivityCancellationType.TRY_CANCEL,
-        summary=summary,
+        summary=None if request.mode is TurnMode.PLAN else str(request.mode),
     )
 
 

@@ -57,9 +57,12 @@ class AgentRun:
 
     @workflow.init
     def __init__(self, request: RunInput) -> None:
+        info = workflow.info()
+        first = info.first_execution_run_id
         self._state = RunState(
             input=request,
-            run_id=workflow.info().first_execution_run_id,
+            run_id=first,
+            named_run_id="" if info.run_id == first else first,
             started_ms=now_ms(),
             ledger=Ledger(request.limits),
         )
@@ -110,7 +113,7 @@ class AgentRun:
         """Store the brief; a Conclusion says why the run cannot even begin."""
         state = self._state
         request = OpenRunInput(
-            run_id=state.run_id,
+            run_id=state.named_run_id,
             question=state.input.question,
             planner=state.input.planner,
             runbook=state.input.runbook,
@@ -175,7 +178,7 @@ class AgentRun:
         self._show("checking")
         digests = self._state.digests
         seen = {call_id: digests[call_id] for call_id in turn.cites if call_id in digests}
-        request = CheckReportInput(run_id=self._state.run_id, turn_key=turn.turn_key, seen=seen)
+        request = CheckReportInput(run_id=self._state.named_run_id, turn_key=turn.turn_key, seen=seen)
         try:
             return await self._leavable(activity_calls.check_report(request), also_stop=False)
         except ActivityError as error:
@@ -213,7 +216,7 @@ class AgentRun:
         state.turn, state.mode = state.turn + 1, mode
         self._show("planning")
         request = PlanInput(
-            run_id=state.run_id,
+            run_id=state.named_run_id,
             number=state.turn,
             mode=mode,
             parent=state.parent,
@@ -222,7 +225,7 @@ class AgentRun:
             budget=state.ledger.left(),
             deadline_ms=until_ms,
         )
-        handle = activity_calls.plan(request, left_ms=until_ms - now_ms(), summary=f"turn {state.turn} {mode}")
+        handle = activity_calls.plan(request, left_ms=until_ms - now_ms())
         try:
             planned = await self._leavable(handle, also_stop=mode is TurnMode.PLAN)
         except ActivityError as error:

@@ -35,6 +35,8 @@ class RunState:
 
     input: RunInput
     run_id: str
+    named_run_id: str
+    """Given to activities; empty in the chain's first execution, whose own run id says it."""
     started_ms: int
     ledger: Ledger
     tools: dict[str, ToolLimits] = field(default_factory=dict)
@@ -100,7 +102,7 @@ class RunState:
             self.spent = self.ledger.exhausted()
         self._fail(call_id, tool_label(call), error)
         self._show(call, state="refused", error=error)
-        return CallResult.refused(call_id, error)
+        return CallResult.refused(error)
 
     def refuse_excess(self, count: int, error: CallError) -> None:
         """Note the calls a turn had beyond its limits, as one line."""
@@ -129,7 +131,6 @@ class RunState:
             self._fail(call_id, name, outcome.error)
         self._show_outcome(call_index, outcome)
         return CallResult(
-            tool_call_id=call_id,
             status=outcome.status,
             evidence_status=outcome.evidence_status,
             error=outcome.error,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-from boundary.redaction import Redactor
-
 from activities.contracts import CallProgress, RunProgress, Usage
 from boundary.contracts import ReplacedText, shorten
+from boundary.redaction import Redactor
 
 SUMMARY_MAX = 100
 """Characters; servers limit summaries (400 bytes), and the history holds each."""

@@ -79,7 +79,7 @@ class TurnCalls:
         handle = activity_calls.tool_call(
             name,
             ToolCallInput(
-                run_id=state.run_id,
+                run_id=state.named_run_id,
                 store_id=state.store_id,
                 tool_call_id=call_id,
                 arguments=call.arguments,
@@ -115,12 +115,12 @@ class TurnCalls:
     async def _settle_lost(self, lost: LostCall) -> ToolCallOutcome:
         """The finalizer: the record of a call whose activity died must not stay PROJECTING."""
         state = self._state
-        request = SettleCallsInput(run_id=state.run_id, expires_at_ms=state.expires_ms, calls=(lost,))
+        request = SettleCallsInput(run_id=state.named_run_id, expires_at_ms=state.expires_ms, calls=(lost,))
         try:
             settled = await activity_calls.settle_calls(request)
         except ActivityError:
             state.unsettled += 1
-            return unknown_outcome(lost.tool_call_id, lost.error)
+            return unknown_outcome(lost.error)
         return settled.outcomes[0]
 
 
@@ -130,10 +130,9 @@ def excess_error() -> CallError:
     return call_error(ErrorCode.BUDGET_EXCEEDED, message)
 
 
-def unknown_outcome(call_id: str, error: CallError) -> ToolCallOutcome:
+def unknown_outcome(error: CallError) -> ToolCallOutcome:
     """The outcome of a call whose record could not be settled or read."""
     return ToolCallOutcome(
-        tool_call_id=call_id,
         status=InvocationStatus.ERROR,
         evidence_status=EvidenceStatus.ERROR,
         error=error,
