@@ -1,0 +1,59 @@
+"""The earliest and the latest matching line by time, kept while a scan goes on.
+
+Above: `search` and `count`. Below: `scan`. Not the first and last by place: several files, or
+several writers of one file, need not be in order.
+"""
+
+from __future__ import annotations
+
+from activities.logs.contracts import EdgeLine, Place
+from activities.logs.reading import Block
+from activities.logs.scan import Hit
+from activities.logs.timestamps import Stamp, iso_utc
+
+Where = tuple[Stamp, int, int]
+"""Time, place of the file, line number."""
+
+
+class Edges:
+    """Keeps first and last of the hits that have a time; hits come file by file and line by line."""
+
+    def __init__(self) -> None:
+        self._first: tuple[Where, bytes, bool] | None = None
+        self._last: tuple[Where, bytes, bool] | None = None
+        self._first_us = self._last_us = 0
+
+    def see(self, file: int, block: Block, hit: Hit) -> None:
+        """Take one more hit into account; of equal times the first and the last in the log count."""
+        if hit.stamp is None:
+            return
+        us = hit.stamp.us
+        if self._first is None or us < self._first_us:
+            self._first, self._first_us = self._kept(file, block, hit, hit.stamp), us
+        if self._last is None or us >= self._last_us:
+            self._last, self._last_us = self._kept(file, block, hit, hit.stamp), us
+
+    def lines(self, names: list[str]) -> tuple[EdgeLine | None, EdgeLine | None]:
+        """Return both, with the names of their files."""
+        return _edge(self._first, names), _edge(self._last, names)
+
+    @staticmethod
+    def _kept(file: int, block: Block, hit: Hit, stamp: Stamp) -> tuple[Where, bytes, bool]:
+        return (stamp, file, hit.line), block.data[hit.start : hit.end], hit.line in block.cut
+
+
+def place(where: Where, names: list[str]) -> Place:
+    """Say when and where."""
+    stamp, file, line = where
+    return Place(time=iso_utc(stamp.us, stamp.digits), time_text=_text(stamp.written), file=names[file], line=line)
+
+
+def _edge(kept: tuple[Where, bytes, bool] | None, names: list[str]) -> EdgeLine | None:
+    if kept is None:
+        return None
+    where, text, cut = kept
+    return EdgeLine(**place(where, names).model_dump(), text=_text(text), cut=cut or None)
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace")

@@ -1,0 +1,120 @@
+r"""Cuts a byte stream into blocks of whole lines, in bounded memory whatever the file holds.
+
+Above: `scan` and `listing`. Below: a `read` function. A line ends at `\n`; a `\r` before it, or
+at the very end, is not part of it, nor is a byte order mark at the start. Bytes that are not
+UTF-8 become U+FFFD. A line over `LINE_MAX` is cut there and the rest of it is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+BLOCK_BYTES = 256 * 1024
+"""Read at once: large enough for RE2 to run long, small enough to stay in a processor's cache."""
+
+LINE_MAX = 64 * 1024
+"""Bytes of a line, in UTF-8."""
+
+_BOM = b"\xef\xbb\xbf"
+_KEPT = LINE_MAX + 4
+"""Of a line that has no end yet: one character more than is shown, so that the cut is seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    r"""Whole lines, joined by `\n`, without one at the end."""
+
+    data: bytes
+    """Valid UTF-8."""
+    first_line: int
+    """Number of its first line within the file, from 1."""
+    lines: int
+    cut: frozenset[int]
+    """Numbers of lines that were longer than `LINE_MAX`."""
+
+
+def read_blocks(read: Callable[[int], bytes], size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """Yield the stream's lines in blocks of about `size` bytes."""
+    number = 1
+    for data in _whole_lines(_without_bom(read), size):
+        block = _block(data, number)
+        number += block.lines
+        yield block
+
+
+def _whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
+    tail = b""
+    overlong = False
+    while chunk := read(size):
+        if overlong:
+            newline = chunk.find(b"\n")
+            if newline < 0:
+                continue
+            chunk = chunk[newline:]
+            overlong = False
+        data = tail + chunk if tail else chunk
+        end = data.rfind(b"\n")
+        if end >= 0:
+            yield data[:end]
+        tail = data[end + 1 :]
+        if len(tail) > _KEPT:
+            tail, overlong = tail[:_KEPT], True
+    if tail:
+        yield tail
+
+
+def _without_bom(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+    start = b""
+    while len(start) < len(_BOM) and (chunk := read(len(_BOM) - len(start))):
+        start += chunk
+    first = b"" if start == _BOM else start
+
+    def rest(count: int) -> bytes:
+        nonlocal first
+        if first:
+            chunk, first = first, b""
+            return chunk
+        return read(count)
+
+    return rest
+
+
+def _block(data: bytes, number: int) -> Block:
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    if not data.isascii():
+        data = _as_utf8(data)
+    cut: frozenset[int] = frozenset()
+    if _has_overlong_line(data):
+        data, cut = _cut(data, number)
+    return Block(data, number, data.count(b"\n") + 1, cut)
+
+
+def _as_utf8(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode(errors="replace").encode()
+    return data
+
+
+def _has_overlong_line(data: bytes) -> bool:
+    start = 0
+    while len(data) - start > LINE_MAX:
+        newline = data.rfind(b"\n", start, start + LINE_MAX + 1)
+        if newline < 0:
+            return True
+        start = newline + 1
+    return False
+
+
+def _cut(data: bytes, number: int) -> tuple[bytes, frozenset[int]]:
+    lines = data.split(b"\n")
+    cut: set[int] = set()
+    for place, line in enumerate(lines):
+        if len(line) > LINE_MAX:
+            # Not in the middle of a character: what is left of one is dropped, too.
+            lines[place] = line[:LINE_MAX].decode(errors="ignore").encode()
+            cut.add(number + place)
+    return b"\n".join(lines), frozenset(cut)

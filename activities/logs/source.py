@@ -1,0 +1,135 @@
+"""A log source as an operator declares it: where its files are and how its lines say the time.
+
+Above: the application reads one from each `[logs.NAME]` table and hands them to `log_tools`.
+Below: `timestamps` and `patterns` check what is declared. Nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from activities.logs.patterns import BadPattern, Pattern
+from activities.logs.timestamps import BadTimeFormat, TimeFormat, parse_zone
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+
+_WILDCARDS = frozenset("*?[")
+
+
+class LogSource(BaseModel):
+    """One named log: a file, or a set of files that are read as one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=NAME_PATTERN)
+    """How the agent names it."""
+    path: Path | None = None
+    """The one file; exactly one of `path` and `glob`."""
+    glob: str | None = Field(default=None, min_length=1)
+    """Files, `**` for any folders between; those outside the folder before the first wildcard are refused."""
+    timestamp: str = Field(min_length=1)
+    """strptime format of the time text, or `epoch`, or `epoch_ms`."""
+    timestamp_regex: str | None = None
+    """RE2 with one group that holds the time text; by default it begins the line."""
+    zone: str | None = None
+    """IANA name, `UTC` or an offset such as `+02:00`; required unless the format has %z or is epoch."""
+    year: int | None = Field(default=None, ge=1970, le=9998)
+    """Year of the first entry, required when the format has none."""
+    repeated: str | None = None
+    """RE2 that tells a line standing for `(?P<count>...)` equal ones, optionally with their `(?P<text>...)`."""
+    description: str = Field(default="", max_length=1000)
+    """For the agent: what is logged here."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> LogSource:
+        _check_place(self)
+        _check_time(self)
+        _check_patterns(self)
+        return self
+
+    def resolve(self, base: Path) -> LogSource:
+        """Return the source with its path or glob taken from `base` where it was relative."""
+        if self.path is not None:
+            return self.model_copy(update={"path": base / self.path})
+        return self.model_copy(update={"glob": str(base / (self.glob or ""))})
+
+    @property
+    def root(self) -> Path:
+        """The folder its files are in and named from."""
+        if self.path is not None:
+            return self.path.parent
+        return Path(*_split(self.glob or "")[0])
+
+    @property
+    def wildcard(self) -> str | None:
+        """The glob from `root` on; None for a single file."""
+        return None if self.glob is None else str(Path(*_split(self.glob)[1]))
+
+    @cached_property
+    def time_format(self) -> TimeFormat:
+        """The compiled `timestamp`."""
+        return TimeFormat(self.timestamp)
+
+    @cached_property
+    def tzinfo(self) -> tzinfo:
+        """The zone of its times, and of a window that names none; UTC where no zone is declared."""
+        return UTC if self.zone is None else parse_zone(self.zone)
+
+    @cached_property
+    def time_pattern(self) -> Pattern | None:
+        """The compiled `timestamp_regex`."""
+        return None if self.timestamp_regex is None else Pattern(self.timestamp_regex, capture="all")
+
+    @cached_property
+    def repeat_pattern(self) -> Pattern | None:
+        """The compiled `repeated`."""
+        return None if self.repeated is None else Pattern(self.repeated, capture="named")
+
+
+def _check_place(source: LogSource) -> None:
+    if (source.path is None) == (source.glob is None):
+        raise ValueError("give exactly one of `path` and `glob`")
+    if source.path is not None and str(source.path) in ("", "."):
+        raise ValueError("`path` is empty: name the file")
+    if source.glob is not None and not _split(source.glob)[1]:
+        raise ValueError(f"`glob` {source.glob!r} has no wildcard: use `path` for a single file")
+
+
+def _check_time(source: LogSource) -> None:
+    try:
+        form = source.time_format
+        _ = source.tzinfo
+    except BadTimeFormat as error:
+        raise ValueError(str(error)) from None
+    if source.zone is None and not form.has_zone:
+        raise ValueError("`zone` is missing: the format has no %z, and a zone is never guessed")
+    if source.year is None and not form.has_year:
+        raise ValueError("`year` is missing: the format has none; give the year of the first entry")
+    if source.year is not None and form.has_year:
+        raise ValueError("`year` is for formats without one; this format has it")
+
+
+def _check_patterns(source: LogSource) -> None:
+    for field in ("timestamp_regex", "repeated"):
+        text: str | None = getattr(source, field)
+        if text is None:
+            continue
+        try:
+            pattern = Pattern(text)
+        except BadPattern as error:
+            raise ValueError(f"`{field}` is no pattern: {error}") from None
+        if field == "timestamp_regex" and pattern.size != 1:
+            raise ValueError(f"`timestamp_regex` has {pattern.size} groups: it needs one, around the time text")
+        if field == "repeated" and not {"count"} <= set(pattern.names) <= {"count", "text"}:
+            raise ValueError("`repeated` needs a group (?P<count>...) and may have one (?P<text>...)")
+
+
+def _split(glob: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split a glob's parts before the first one with a wildcard."""
+    parts = Path(glob).parts
+    fixed = next((place for place, part in enumerate(parts) if _WILDCARDS & set(part)), len(parts))
+    return parts[:fixed], parts[fixed:]

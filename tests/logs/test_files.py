@@ -1,0 +1,178 @@
+"""A source's files are found in order, and nothing else is ever opened."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from activities.logs import LogSource
+from boundary.tools import ToolFailure
+from tests.logs.support import PLAIN, Logs, app, logs
+
+LINE = "2024-01-01 00:00:00 {}\n"
+
+
+def rotated(folder: Path, names: list[str], pattern: str = "*") -> Logs:
+    """A source `app` over files of those names, each with one line that says its file's name."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = LINE.format(name).encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return logs(LogSource(name="app", glob=str(folder / pattern), **PLAIN))
+
+
+class RemovesWhenLookedAt:
+    """A stop flag that never says stop, and removes a file when a scan first looks at it."""
+
+    def __init__(self, *paths: Path) -> None:
+        self._paths = paths
+
+    def is_set(self) -> bool:
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+        return False
+
+
+def test_rotated_files_are_read_oldest_first(tmp_path: Path) -> None:
+    """Numbers count down to the current file, dates count up to it; lines of equal time stay in that order."""
+    tools = rotated(
+        tmp_path, ["a.log", "a.log.1", "a.log.10.gz", "a.log.2.gz", "b.log", "b.log-20240102", "b.log-20240101"]
+    )
+    found = [line["file"] for line in tools.search()["lines"]]
+    assert found == ["a.log.10.gz", "a.log.2.gz", "a.log.1", "a.log", "b.log-20240101", "b.log-20240102", "b.log"]
+
+
+def test_the_year_goes_on_from_one_rotated_file_to_the_next(tmp_path: Path) -> None:
+    """The declared year is that of the first entry of the oldest file; another set of files begins with it again."""
+    for name, line in {
+        "sys.1": "Dec 31 23:00:00 old",
+        "sys": "Jan  1 01:00:00 new",
+        "zz": "Jan  2 00:00:00 other",
+    }.items():
+        (tmp_path / name).write_text(line + "\n")
+    source = LogSource(name="app", glob=str(tmp_path / "*"), timestamp="%b %d %H:%M:%S", zone="UTC", year=2023)
+    found = {line["file"]: line["time"] for line in logs(source).search()["lines"]}
+    assert found == {"sys.1": "2023-12-31T23:00:00Z", "sys": "2024-01-01T01:00:00Z", "zz": "2023-01-02T00:00:00Z"}
+
+
+def test_folders_between_are_named_and_folders_themselves_are_no_files(tmp_path: Path) -> None:
+    """Names are relative to the folder before the first wildcard."""
+    tools = rotated(tmp_path, ["x/app.log", "y/z/app.log"], "**/*.log")
+    (tmp_path / "dir.log").mkdir()
+    assert [line["file"] for line in tools.search()["lines"]] == ["x/app.log", "y/z/app.log"]
+
+
+def test_a_link_out_of_the_source_is_refused_and_said(tmp_path: Path) -> None:
+    """Its content is never read; a link within the source is as good as its file."""
+    inside = tmp_path / "logs"
+    tools = rotated(inside, ["a.log"])
+    (tmp_path / "secret").write_text(LINE.format("SECRET"))
+    (inside / "out.log").symlink_to(tmp_path / "secret")
+    (inside / "up.log").symlink_to("../secret")
+    (inside / "self.log").symlink_to("self.log")
+    (inside / "in.log").symlink_to("a.log")
+    refused = {item["file"]: item["reason"] for item in tools.list()["sources"][0]["skipped"]}
+    assert set(refused) == {"out.log", "up.log", "self.log"}
+    assert "leaves the source's folder" in refused["up.log"]
+    result = tools.search()
+    assert {line["text"][20:] for line in result["lines"]} == {"a.log"}
+    assert {item["file"] for item in result["looked_at"]["skipped"]} == set(refused)
+    assert tools.search(text="SECRET")["matched"] == 0
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Only regular files are logs."""
+    tools = rotated(tmp_path, ["a.log"])
+    os.mkfifo(tmp_path / "pipe")
+    assert tools.search()["matched"] == 1
+    assert tools.list()["sources"][0]["skipped"] == [{"file": "pipe", "reason": "not a regular file"}]
+
+
+def test_a_file_removed_while_others_are_read_is_said(tmp_path: Path) -> None:
+    """As when logs rotate: what is there counts, what is gone is named."""
+    tools = rotated(tmp_path, ["a.log", "b.log"])
+    result = tools.search(stop=RemovesWhenLookedAt(tmp_path / "b.log"))
+    assert result["matched"] == 1
+    assert result["looked_at"]["files"] == 1
+    assert [item["file"] for item in result["looked_at"]["skipped"]] == ["b.log"]
+
+
+def test_nothing_found_beside_a_removed_file_is_no_absence(tmp_path: Path) -> None:
+    """What was looked for may have been in it: the call fails, and may be repeated."""
+    tools = rotated(tmp_path, ["a.log", "b.log"])
+    with pytest.raises(ToolFailure, match=r"b\.log was removed") as failure:
+        tools.search(text="b.log", stop=RemovesWhenLookedAt(tmp_path / "b.log"))
+    assert failure.value.retryable
+
+
+def test_a_file_that_grows_is_read_to_where_it_ended_when_opened(tmp_path: Path) -> None:
+    """A log written faster than it is read does not keep a search busy for ever."""
+    tools = rotated(tmp_path, ["a.log"])
+
+    class Appends:
+        def is_set(self) -> bool:
+            with (tmp_path / "a.log").open("a") as log:
+                log.write(LINE.format("appended"))
+            return False
+
+    assert tools.search(stop=Appends())["looked_at"]["lines"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"2024-01-01 00:00:00 x\n" * 1000)[:-20], "ends in the middle of its gzip data"),
+        (gzip.compress(b"x" * 1000)[:10] + b"\xff" * 50, "is not sound gzip"),
+        (b"\x28\xb5\x2f\xfd rest", "compressed with zstd"),
+        (b"\xfd7zXZ\x00rest", "compressed with xz"),
+        (b"BZh91AY&SYrest", "compressed with bzip2"),
+        (b"PK\x03\x04rest", "a zip archive"),
+        ("2024-01-01 00:00:00 x\n".encode("utf-16"), "encoded in UTF-16"),
+    ],
+)
+def test_a_file_that_cannot_be_read_as_text_is_a_failure_and_never_no_evidence(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    """The message names source and file, no absolute path; list_logs says the same."""
+    tools = app(tmp_path, content)
+    with pytest.raises(ToolFailure, match=message) as failure:
+        tools.search(text="absent")
+    assert "source 'app': app.log" in failure.value.message
+    assert str(tmp_path) not in failure.value.message
+    assert message in tools.list()["sources"][0]["problem"]
+
+
+def test_gzip_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    """Not by its name: neither a compressed `.log` nor a plain `.gz` deceives."""
+    assert app(tmp_path, LINE.format("x"), compress=True).search()["matched"] == 1
+    (tmp_path / "plain.gz").write_text(LINE.format("x"))
+    plain = logs(LogSource(name="app", path=tmp_path / "plain.gz", **PLAIN))
+    assert plain.search()["matched"] == 1
+
+
+@pytest.mark.parametrize(
+    "place", [{"path": "gone/app.log"}, {"path": "app.log"}, {"glob": "gone/*.log"}, {"glob": "*.log"}]
+)
+def test_a_source_without_files_is_a_failure_that_names_what_is_missing(tmp_path: Path, place: dict[str, str]) -> None:
+    """Searching nothing proves nothing; list_logs says so with the source."""
+    tools = logs(LogSource.model_validate({"name": "app", **PLAIN, **place}).resolve(tmp_path))
+    with pytest.raises(ToolFailure, match=r"app\.log' does not exist|no file matches '\*\.log'") as failure:
+        tools.search()
+    assert str(tmp_path) not in failure.value.message
+    listed = tools.project("list_logs")
+    assert listed.agent_result["sources"][0]["problem"] == failure.value.message
+    assert listed.evidence_status == "NO_EVIDENCE"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
+    """No retry will help."""
+    tools = app(tmp_path, LINE.format("x"))
+    (tmp_path / "app.log").chmod(0)
+    with pytest.raises(ToolFailure, match="permission denied") as failure:
+        tools.search()
+    assert not failure.value.retryable
