@@ -16,21 +16,20 @@ from boundary.limits import JSON_MAX_DEPTH
 _INTEGER_MAX_BITS = 14_000
 """Python neither writes nor reads an integer of more than 4,300 digits."""
 
-_KEY_SHOWN = 40
-"""Characters of an unknown key in a path."""
+Path = tuple[str | int, ...]
 
 
 class NotPlain(Exception):
     """The value is no JSON, or too much of it.
 
     Attributes:
-        path: where, as `claims[2].text`; empty for the whole.
+        path: keys and indexes that lead there; empty for the whole.
         fault: what is wrong there, and the limit.
         oversized: it is JSON as far as it was read, but over the size.
     """
 
-    def __init__(self, path: str, fault: str, *, oversized: bool = False) -> None:
-        super().__init__(f"{path}: {fault}")
+    def __init__(self, path: Path, fault: str, *, oversized: bool = False) -> None:
+        super().__init__(fault)
         self.path = path
         self.fault = fault
         self.oversized = oversized
@@ -47,7 +46,7 @@ def plain(value: object, max_bytes: int, *, strict: bool = True) -> JsonValue:
     Raises:
         NotPlain: it is none.
     """
-    return _Copier(max_bytes, strict).copy(value, "", 0)
+    return _Copier(max_bytes, strict).copy(value, ())
 
 
 def escaped_bytes(text: str) -> int:
@@ -61,7 +60,7 @@ class _Copier:
         self._left = max_bytes
         self._strict = strict
 
-    def copy(self, value: object, path: str, depth: int) -> JsonValue:
+    def copy(self, value: object, path: Path) -> JsonValue:
         kind: Any = type(value)
         if value is None or kind is bool:
             self._spend(5)
@@ -72,24 +71,24 @@ class _Copier:
             return self._number(value, path)
         if not issubclass(kind, dict | list | tuple):
             raise NotPlain(path, "expected a JSON value")
-        if depth == JSON_MAX_DEPTH:
+        if len(path) == JSON_MAX_DEPTH:
             raise NotPlain(path, f"nested deeper than {JSON_MAX_DEPTH} levels")
         copy = self._object if issubclass(kind, dict) else self._list
-        return copy(value, path, depth)
+        return copy(value, path)
 
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise NotPlain("", f"more than {self._limit} bytes of JSON; at most {self._limit}", oversized=True)
+            raise NotPlain((), f"more than {self._limit} bytes of JSON; at most {self._limit}", oversized=True)
 
-    def _text(self, text: str, path: str) -> str:
+    def _text(self, text: str, path: Path) -> str:
         self._spend(len(text) + 2)
         self._spend(escaped_bytes(text) - len(text))
         if self._strict and not is_unicode(text):
             raise NotPlain(path, "expected valid Unicode, found a lone surrogate")
         return text
 
-    def _number(self, value: Any, path: str) -> int | float:
+    def _number(self, value: Any, path: Path) -> int | float:
         if issubclass(type(value), float):
             number = float.__float__(value)
             if self._strict and not math.isfinite(number):
@@ -101,16 +100,16 @@ class _Copier:
         self._spend(len(repr(number)) + 1)
         return number
 
-    def _list(self, value: Any, path: str, depth: int) -> list[JsonValue]:
+    def _list(self, value: Any, path: Path) -> list[JsonValue]:
         self._spend(2)
         copied: list[JsonValue] = []
         kind: Any = list if issubclass(type(value), list) else tuple
         self._spend(kind.__len__(value))
         for index, item in enumerate(kind.__iter__(value)):
-            copied.append(self.copy(item, f"{path}[{index}]", depth + 1))
+            copied.append(self.copy(item, (*path, index)))
         return copied
 
-    def _object(self, value: Any, path: str, depth: int) -> dict[str, JsonValue]:
+    def _object(self, value: Any, path: Path) -> dict[str, JsonValue]:
         self._spend(2)
         copied: dict[str, JsonValue] = {}
         items: Any = dict[Any, Any].items(value)
@@ -119,7 +118,7 @@ class _Copier:
                 raise NotPlain(path, "expected texts as keys")
             name = self._text(str.__str__(key), path)
             self._spend(2)
-            copied[name] = self.copy(item, f"{path}.{_shown(name)}" if path else _shown(name), depth + 1)
+            copied[name] = self.copy(item, (*path, name))
         return copied
 
 
@@ -130,7 +129,3 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _shown(key: str) -> str:
-    return ascii(key[:_KEY_SHOWN])[1:-1]

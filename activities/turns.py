@@ -30,14 +30,14 @@ from boundary.contracts import (
 )
 from boundary.errors import ErrorCode
 from boundary.ids import TOOL_CALL_ID_MAX, is_tool_call_id
-from boundary.limits import ARGUMENTS_MAX_BYTES, KIB, MIB, REPORT_MAX_BYTES, TURN_MAX_BYTES, TURN_MAX_CALLS
+from boundary.limits import ARGUMENTS_MAX_BYTES, KIB, REPORT_MAX_BYTES, TURN_MAX_BYTES, TURN_MAX_CALLS
 from boundary.report import MAX_CITATIONS, MAX_CLAIMS, Report
 
 TOOL_NAME_MAX: Final = 64
 """Characters of a tool's name; a longer one names no tool."""
 
-DUMPED_MAX_BYTES: Final = 16 * MIB
-"""Of arguments given as an object: they are written out to be measured, then refused if over their limit."""
+DUMPED_MAX_BYTES: Final = 256 * KIB
+"""Of arguments given as an object: written out to be measured; beyond this neither size nor digest is taken."""
 
 EXCESS_IDS_MAX: Final = 100_000
 EXCESS_IDS_MAX_BYTES: Final = 256 * KIB
@@ -48,6 +48,10 @@ CITES_MAX: Final = MAX_CLAIMS * MAX_CITATIONS
 FAULTS_MAX: Final = 20
 FAULT_MAX: Final = 300
 """Faults of one turn, and characters of one; a planner mends a few at a time."""
+
+KEY_SHOWN: Final = 40
+PLACE_MAX: Final = 5
+"""Characters of an unknown key, and keys of a path, in a fault."""
 
 TOKENS_MAX: Final = 10**9
 
@@ -65,7 +69,7 @@ def turn_key(plan: PlanInput) -> str:
     """
     identity = plan.model_dump(exclude={"deadline_ms"}, exclude_defaults=True)
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
-    return f"{plan.number}:{plan.mode.value}:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    return f"{plan.number}:{plan.mode.value}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def bound_turn(turn: Turn, *, turn_key: str, plan: PlanInput) -> StoredTurn:
@@ -229,15 +233,21 @@ def _bounded_report(value: object) -> tuple[Report | None, list[str]]:
     try:
         return Report.model_validate(plain(value, REPORT_MAX_BYTES)), []
     except NotPlain as error:
-        return None, [f"{error.path or 'report'}: {error.fault}"]
+        return None, [f"{_place(error.path)}: {error.fault}"]
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
-        return None, [f"{_path(fault['loc'])}: {fault['msg']}" for fault in faults]
+        return None, [f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults]
 
 
-def _path(location: tuple[str | int, ...]) -> str:
-    path = "".join(f"[{token}]" if isinstance(token, int) else f".{token}" for token in location)
-    return path.removeprefix(".") or "report"
+def _place(path: tuple[str | int, ...]) -> str:
+    """Name a place in the report as EvidenceGuard does: `claim 3, citation 1, quote`, counted from 1."""
+    words: list[str] = []
+    for token in path:
+        if isinstance(token, int) and words:
+            words[-1] = f"{words[-1].removesuffix('s')} {token + 1}"
+        else:
+            words.append(ascii(str(token)[:KEY_SHOWN])[1:-1])
+    return ", ".join(words[:PLACE_MAX]) or "report"
 
 
 def _bounded_faults(faults: list[str]) -> tuple[str, ...]:

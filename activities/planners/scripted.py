@@ -48,6 +48,6 @@ class ScriptedPlanner:
 
 async def _past_results(run: RunView) -> list[list[ToolBoundaryResult]]:
     past = await run.past_turns()
-    ids = [result.tool_call_id for turn in past for result in turn.results if result.stored and result.tool_call_id]
+    ids = [call.tool_call_id for turn in past for call in turn.calls if isinstance(call.tool_call_id, str)]
     stored = await run.results(list(dict.fromkeys(ids)))
     return [requested_results(turn, stored) for turn in past]

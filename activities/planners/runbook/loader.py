@@ -150,8 +150,8 @@ class _Compiler:
             self.fault((*path, "tool"), f"there is no tool {step.tool!r}{suggest(step.tool, self._catalog)}")
         elif self._catalog is not None:
             for name, message in argument_faults(self._catalog[step.tool].arguments_schema, step.arguments):
-                inner = () if name is None else ("arguments", name)
-                self.fault((*path, *inner), f"{step.tool}: {message}")
+                inner = () if name is None else (name,)
+                self.fault((*path, "arguments", *inner), f"{step.tool}: {message}")
 
     def _claim(self, index: int, claim: WrittenClaim) -> ClaimRule:
         path: Path = ("report", "claims", index)

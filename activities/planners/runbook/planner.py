@@ -8,7 +8,7 @@ expressions read are fetched.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from activities.contracts import CallResult, PlanInput, TurnMode
@@ -23,7 +23,7 @@ from activities.planners.runbook.values import Meter, TooMuchWork, View
 from activities.planners.runbook.views import BODY_FIELDS, answered
 from activities.stored import RunBrief
 from activities.turns import requested_results
-from boundary.contracts import InvocationStatus, ToolBoundaryResult
+from boundary.contracts import InvocationStatus, ToolBoundaryResult, ToolCall
 
 _PARSED = 16
 """Runbooks kept parsed; parsing is pure, and a turn of a large one would spend most of its time on it."""
@@ -96,19 +96,26 @@ def _calls_made(past: Sequence[PastTurn], stored: Mapping[str, ToolBoundaryResul
     return made
 
 
+def _ready(past: Sequence[PastTurn]) -> Iterator[tuple[ToolCall, CallResult, str]]:
+    """Name the calls so far that have a result in the store."""
+    for turn in past:
+        for call, result in zip(turn.calls, turn.results, strict=False):
+            if isinstance(call.tool_call_id, str) and result.stored and result.status is InvocationStatus.READY:
+                yield call, result, call.tool_call_id
+
+
 def _unread(past: Sequence[PastTurn], needed: Sequence[str]) -> dict[str, ToolBoundaryResult]:
     """Make results without a body for the calls of which only the status is read; the history knows that."""
     read = frozenset(needed)
-    results = [result for turn in past for result in turn.results if _is_there(result)]
     return {
-        result.tool_call_id: ToolBoundaryResult(
-            tool_call_id=result.tool_call_id,
-            tool_name="",
+        call_id: ToolBoundaryResult(
+            tool_call_id=call_id,
+            tool_name=call.tool_name if isinstance(call.tool_name, str) else "",
             status=result.status,
             evidence_status=result.evidence_status,
         )
-        for result in results
-        if result.tool_call_id is not None and result.tool_call_id not in read
+        for call, result, call_id in _ready(past)
+        if call_id not in read
     }
 
 
@@ -117,16 +124,11 @@ def _needed(runbook: Runbook, past: Sequence[PastTurn]) -> list[str]:
     steps = {step.id: step.for_each is not None for step in runbook.steps}
     uses = [use for part in (*runbook.steps, *runbook.claims) for use in part.uses]
     read = set(steps) if any(use.name == "steps" for use in uses) else set(_read(uses))
-    ids = (result.tool_call_id for turn in past for result in turn.results if _is_there(result))
-    return list(dict.fromkeys(call_id for call_id in ids if call_id and _step_of(call_id, steps) in read))
+    return list(dict.fromkeys(call_id for *_, call_id in _ready(past) if _step_of(call_id, steps) in read))
 
 
 def _read(uses: Iterable[Use]) -> Iterable[str]:
     return (use.name for use in uses if not use.path or use.path[0] is None or use.path[0] in BODY_FIELDS)
-
-
-def _is_there(result: CallResult) -> bool:
-    return result.stored and result.status is InvocationStatus.READY
 
 
 def _step_of(call_id: str, steps: Mapping[str, bool]) -> str:

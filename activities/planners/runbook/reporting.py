@@ -25,8 +25,8 @@ from boundary.report import MAX_CLAIMS
 _RESERVE = 1024
 """Bytes of a report kept for the claim that says what did not fit, and for the report's own brackets."""
 
-_FAULTY_CLAIM = re.compile(r"\bclaims(?:\[|[./])([0-9]{1,6})")
-"""How faults name a claim of the report, from 0: `claims[2].text`, `claims.2`, `/claims/2/citations/0`."""
+_FAULTY_CLAIM = re.compile(r"claim ([0-9]{1,6})\b")
+"""How a fault begins that names a claim of the report, from 1: `claim 3, citation 1 (logins): ...`."""
 
 
 @dataclass
@@ -78,8 +78,8 @@ def _size(claim: JsonObject) -> int:
 
 
 def without_faulty(draft: Draft, faults: Sequence[str]) -> Draft:
-    """Withdraw the claims that the faults name; faults count claims from 0, as `claims[2]`."""
-    faulty = {int(number): fault for fault in reversed(faults) for number in _FAULTY_CLAIM.findall(fault)}
+    """Withdraw the claims that the faults name; faults count claims from 1."""
+    faulty = {int(match[1]) - 1: fault for fault in reversed(faults) if (match := _FAULTY_CLAIM.match(fault))}
     kept = [claim for index, claim in enumerate(draft.claims) if index not in faulty]
     return Draft(kept, [*draft.remarks, *(f"a claim was withdrawn: {faulty[index]}" for index in sorted(faulty))])
 

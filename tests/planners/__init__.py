@@ -1,0 +1,1 @@
+"""Planners, and what becomes of the turns they produce."""
