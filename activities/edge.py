@@ -8,7 +8,7 @@ has to say is a value.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -20,7 +20,7 @@ _RETRYABLE = (AttemptFailed, StaleAttempt, StoreUnavailable)
 
 
 @contextlib.contextmanager
-def codes_only() -> Iterator[None]:
+def codes_only() -> Generator[None]:
     """Turn exceptions into `ApplicationError`s of type code; cancellation passes as it is."""
     try:
         yield

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TypeVar
 
 from temporalio import activity
@@ -67,7 +67,7 @@ def of_run(request: _Request) -> _Request:
 
 
 @contextlib.asynccontextmanager
-async def attempt() -> AsyncIterator[ActivityAttempt]:
+async def attempt() -> AsyncGenerator[ActivityAttempt]:
     """Beat in the background from entry to return."""
     current = ActivityAttempt()
     beating = asyncio.create_task(current.beat())

@@ -124,8 +124,9 @@ class StoredRunView:
         ]
 
     async def results(self, tool_call_ids: Sequence[str]) -> dict[str, ToolBoundaryResult]:
-        """Read agent results in one round trip."""
-        found = await self._store.read(self._plan.run_id, tool_call_ids, now_ms=self._current.now_ms())
+        """Read agent results in one round trip; an illegal id has no record."""
+        legal = [call_id for call_id in tool_call_ids if is_tool_call_id(call_id)]
+        found = await self._store.read(self._plan.run_id, legal, now_ms=self._current.now_ms())
         return {call_id: stored.agent_view() for call_id, stored in found.items() if stored.record.settled}
 
 

@@ -115,7 +115,7 @@ class ToolBoundary:
                 raise
             settlement = Failed(call_error(ErrorCode.CANCELLED, "the call was cancelled while the tool ran"))
         except ToolFailure as failure:
-            error = call_error(failure.code, self.redactor.text(failure.message)[0])
+            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, self.redactor.text(failure.message)[0])
             if failure.retryable and held.record.failures + 1 < call.grant.attempts:
                 return await self._failed_once(held, error, call, attempt)
             settlement = Failed(error, counts_failure=failure.retryable)

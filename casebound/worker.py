@@ -7,7 +7,7 @@ run may use is decided by its input.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -91,7 +91,7 @@ class Store:
 
 
 @contextlib.asynccontextmanager
-async def open_store(settings: Settings) -> AsyncIterator[Store]:
+async def open_store(settings: Settings) -> AsyncGenerator[Store]:
     """Connect to the configured store and learn its identity.
 
     Raises:
@@ -125,7 +125,7 @@ async def open_worker(
     task_queue: str,
     tools: Sequence[Tool] | None = None,
     planners: Mapping[str, Planner] | None = None,
-) -> AsyncIterator[Worker]:
+) -> AsyncGenerator[Worker]:
     """Run a worker until the context ends; running tools then get the graceful time.
 
     `tools` and `planners` replace those of the settings, for tests and for applications with their own.
@@ -133,7 +133,7 @@ async def open_worker(
     Raises:
         InvalidTool: a tool's definition is not usable.
     """
-    registry = ToolRegistry(log_tools(settings.logs) if tools is None else tools)
+    registry = ToolRegistry(log_tools(list(settings.logs.values())) if tools is None else tools)
     planners = {"runbook": RunbookPlanner()} if planners is None else planners
     redactor = Redactor(settings.secret_values())
     with _threads(settings.worker.threads) as pool:
@@ -174,7 +174,7 @@ def sandbox() -> SandboxedWorkflowRunner:
 
 
 @contextlib.contextmanager
-def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+def _threads(count: int) -> Generator[ThreadPoolExecutor]:
     """Threads of synchronous tools; abandoned ones are not waited for."""
     pool = ThreadPoolExecutor(count, thread_name_prefix="tool")
     try:

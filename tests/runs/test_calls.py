@@ -16,7 +16,7 @@ from activities.planners.port import RequestedCall, Turn
 from boundary.contracts import EvidenceStatus, InvocationStatus, JsonObject, JsonValue, ToolBoundaryResult
 from boundary.errors import ErrorCode
 from boundary.report import CitationStatus, Standing, Verdict
-from boundary.tools import ToolContext, ToolFailure
+from boundary.tools import Projection, ToolContext, ToolFailure
 from tests.support.runs import BlockingPlanner, Harness, call, calls, cite, claim, report
 from tests.support.tools import CANARY, FakeAsyncTool, FakeTool, show_nothing, show_raw
 
@@ -50,6 +50,14 @@ def failing(code: ErrorCode, *, retryable: bool, times: int = 99) -> Callable[[J
         return {"echo": arguments}
 
     return work
+
+
+def text_of(size: int) -> Callable[[JsonObject, ToolContext], JsonValue]:
+    return lambda arguments, context: "x" * size
+
+
+def cannot_show(arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
+    raise ZeroDivisionError
 
 
 @pytest.mark.proves("INV-NAMED-AFTER-TOOL", "INV-ONE-RECORD")
@@ -122,7 +130,7 @@ async def test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept(runs
 
 
 OUTCOMES: list[tuple[str, FakeTool, ErrorCode, int]] = [
-    ("projection", FakeTool(show=lambda *_: 1 / 0), ErrorCode.PROJECTION_ERROR, 1),  # type: ignore[arg-type, return-value] - it raises
+    ("projection", FakeTool(show=cannot_show), ErrorCode.PROJECTION_ERROR, 1),
     ("execution", FakeTool(work=failing(ErrorCode.EXECUTION_ERROR, retryable=False)), ErrorCode.EXECUTION_ERROR, 1),
     (
         "retryable",
@@ -130,8 +138,8 @@ OUTCOMES: list[tuple[str, FakeTool, ErrorCode, int]] = [
         ErrorCode.UPSTREAM_UNAVAILABLE,
         2,
     ),
-    ("9 MB raw", FakeTool(work=lambda *_: "x" * 9_000_000, show=show_nothing), ErrorCode.RESULT_TOO_LARGE, 1),
-    ("3 MB agent result", FakeTool(work=lambda *_: "x" * 3_000_000, show=show_raw), ErrorCode.RESULT_TOO_LARGE, 1),
+    ("9 MB raw", FakeTool(work=text_of(9_000_000), show=show_nothing), ErrorCode.RESULT_TOO_LARGE, 1),
+    ("3 MB agent result", FakeTool(work=text_of(3_000_000), show=show_raw), ErrorCode.RESULT_TOO_LARGE, 1),
 ]
 
 
@@ -189,7 +197,7 @@ async def test_calls_beyond_the_budget_are_refused_and_the_run_concludes(runs_on
 async def test_bytes_are_granted_reserved_and_never_exceeded(runs_on: Harness) -> None:
     """Over its byte grant a call is RESULT_TOO_LARGE; when too little is left, calls are refused."""
     watcher = Watcher()
-    tool = FakeTool(work=lambda *_: "x" * 30_000, show=show_nothing)
+    tool = FakeTool(work=text_of(30_000), show=show_nothing)
     turn = calls(*[call(f"c{n}") for n in range(6)])
     done = await runs_on.run([turn, watcher], [tool], max_run_bytes=100_000, max_record_bytes=60_000)
     assert watcher.codes[:2] == [None, None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -114,7 +114,7 @@ class Harness:
     @contextlib.asynccontextmanager
     async def worker(
         self, planner: Planner | Sequence[Scripted] = (), tools: Sequence[Tool] = ()
-    ) -> AsyncIterator[None]:
+    ) -> AsyncGenerator[None]:
         """Run a worker with these tools and this planner, or script."""
         scripted = planner if not isinstance(planner, Sequence) else ScriptedPlanner(planner)
         async with open_worker(
