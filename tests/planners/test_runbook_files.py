@@ -169,6 +169,10 @@ def _filters() -> str:
         (runbook("    for_each: [" + "1, " * 65 + "]"), "5: for_each has 65 items; at most 64"),
         (runbook(head="").replace("id: a", "id: item"), "3: id 'item' means something else in expressions"),
         (runbook().replace("id: a", "id: a b"), "3: id 'a b': 1..250 printable ASCII characters without space"),
+        (
+            runbook("  - {id: x-1, tool: t}\n  - {id: x_1, tool: t}"),
+            "6: id 'x_1' is read as 'x_1', as is 'x-1', first on line 5",
+        ),
         (runbook("    when: a b"), "5: there is text after the end of the expression"),
         (runbook("    when: 'vars.'"), "5: bad expression: "),
         (runbook("    when: item.x"), "5: 'item' exists only under for_each"),

@@ -193,12 +193,12 @@ async def test_a_turn_stays_within_its_limits_of_calls_and_bytes() -> None:
     assert [len(turn.calls) for turn in turns] == [17, 17, 6, 0]
 
 
-async def test_ids_that_are_no_names_are_reached_through_steps() -> None:
-    """`steps["my-id"]`, and `steps` as a whole waits for every step before."""
+async def test_an_id_that_is_no_name_is_read_with_underscores_or_through_steps() -> None:
+    """`my_id` or `steps["my-id"]`; a computed id waits for every step before it."""
     text = steps(
         "{id: my-id, tool: t}",
-        "{id: b, tool: t, when: 'steps[\"my-id\"].result.x == 1'}",
-        "{id: c, tool: t, when: 'steps | items | length == 2'}",
+        "{id: b, tool: t, when: 'steps[\"my-id\"].result.x == 1 and my_id.found'}",
+        '{id: c, tool: t, when: \'steps[["my", "id"] | join("-")].found\'}',
         claims="    - {text: x, cites: [{call: my-id}]}",
     )
     turns = await follow(RunbookPlanner(), FakeRun(runbook=text), lambda tool, arguments: {"x": 1})

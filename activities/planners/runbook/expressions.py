@@ -1,7 +1,7 @@
 """Parses expressions and templates with Jinja2's grammar and says what each of them reads.
 
 Jinja2 is the parser only: nothing is compiled and no Python object is reachable (see
-`docs/decisions/runbook-expressions.md`). What the grammar allows beyond values, filters, tests and a few
+`docs/decisions/0010-runbook-expressions.md`). What the grammar allows beyond values, filters, tests and a few
 functions is refused here, before a run starts. Above: `loader`. Below: `evaluation` computes the values.
 """
 

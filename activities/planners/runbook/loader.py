@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from activities.contracts import RUNBOOK_MAX_BYTES, CatalogEntry
@@ -33,6 +34,7 @@ from activities.planners.runbook.model import (
     WrittenClaim,
     WrittenRunbook,
     WrittenStep,
+    name_of,
 )
 from activities.planners.runbook.schema_check import argument_faults
 from activities.planners.runbook.scope_check import RESERVED, Reach
@@ -91,6 +93,7 @@ class _Compiler:
         self._document = document
         self._written = written
         self._repeated = {step.id: step.for_each is not None for step in written.steps}
+        self._ids: dict[str, str] = {}
         self._catalog = None if catalog is None else {entry.name: entry for entry in catalog}
         self._tools: Mapping[str, CatalogEntry | None] = {
             step.id: (self._catalog or {}).get(step.tool) for step in written.steps
@@ -110,17 +113,26 @@ class _Compiler:
     def fault(self, path: Path, message: str, lineno: int = 1) -> None:
         self.problems.append(Problem(self._document.place(path).line_of(lineno), message))
 
+    def resolved(self, use: Use) -> Use:
+        """Give the use of a step its id; in an expression it has a name."""
+        return replace(use, name=self._ids.get(use.name, use.name))
+
     def _check_ids(self) -> None:
         first: dict[str, int] = {}
         for index, step in enumerate(self._written.steps):
             path: Path = ("steps", index, "id")
             if not is_tool_call_id(step.id) or len(step.id) > _ID_MAX:
                 self.fault(path, f"id {step.id!r}: 1..{_ID_MAX} printable ASCII characters without space")
-            if step.id in RESERVED:
+            name = name_of(step.id)
+            if name in RESERVED:
                 self.fault(path, f"id {step.id!r} means something else in expressions; choose another")
-            if step.id in first:
-                self.fault(path, f"id {step.id!r} stands twice, first on line {first[step.id]}; choose another")
-            first.setdefault(step.id, self._document.place(path).line)
+            if name in first:
+                twice = (
+                    "stands twice" if self._ids[name] == step.id else f"is read as {name!r}, as is {self._ids[name]!r}"
+                )
+                self.fault(path, f"id {step.id!r} {twice}, first on line {first[name]}; choose another")
+            self._ids.setdefault(name, step.id)
+            first.setdefault(name, self._document.place(path).line)
             suffix = _SUFFIX.fullmatch(step.id)
             if suffix and self._repeated.get(suffix[1]):
                 self.fault(path, f"id {step.id!r} clashes with a call of step {suffix[1]!r}, which has for_each")
@@ -244,8 +256,8 @@ class _Parts:
             self._compiler.fault(path, message, lineno)
 
     def _noted(self, path: Path, uses: Sequence[Use], reach: Reach) -> None:
-        self.uses += uses
-        for use in uses:
+        for use in map(self._compiler.resolved, uses):
+            self.uses.append(use)
             for message in reach.faults(use):
                 self._compiler.fault(path, message, use.line)
 

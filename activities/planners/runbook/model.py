@@ -5,6 +5,7 @@ Above: `loader` turns the first into the second. No behaviour here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +21,15 @@ MAX_ITEMS = 64
 """Items of one `for_each`, as many as one turn has calls."""
 
 MAX_STEPS = 500
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]")
+
+
+def name_of(step_id: str) -> str:
+    """Give the name under which expressions read a step: its id, `_` for what no name can hold."""
+    name = _NO_NAME.sub("_", step_id)
+    return f"_{name}" if name[:1].isdigit() else name
 
 
 class _Written(BaseModel):

@@ -48,15 +48,15 @@ class RunbookPlanner:
         Raises:
             PlannerError: the runbook cannot be followed.
         """
+        # Threads, so that a heavy runbook holds neither heartbeats nor cancellation; sizes and the meter end it.
         try:
-            runbook = _parsed(run.brief.runbook or "")
+            runbook = await asyncio.to_thread(_parsed, run.brief.runbook or "")
         except RunbookError as error:
             raise PlannerError(error.errors[0]) from None
         past = await run.past_turns()
         needed = _needed(runbook, past)
         stored = _unread(past, needed) | await run.results(needed)
         try:
-            # A thread, so that a heavy runbook holds neither heartbeats nor cancellation; the meter ends it.
             return await asyncio.to_thread(_turn, runbook, plan, run.brief.question, past, stored)
         except TooMuchWork as error:
             raise PlannerError(error.message) from None

@@ -16,7 +16,7 @@ from activities.plain_json import escaped_bytes
 from activities.planners.port import PlannerError, RequestedCall
 from activities.planners.runbook.evaluation import Scope
 from activities.planners.runbook.expressions import Expression, Template
-from activities.planners.runbook.model import MAX_ITEMS, Repeat, Runbook, Step, Tree
+from activities.planners.runbook.model import MAX_ITEMS, Repeat, Runbook, Step, Tree, name_of
 from activities.planners.runbook.values import CannotEvaluate, View, items_of
 from activities.planners.runbook.views import group, skipped, with_item
 from boundary.contracts import JsonObject, JsonValue
@@ -87,8 +87,9 @@ def advance(runbook: Runbook, made: Mapping[str, View], scope: Scope, *, conclud
 
 
 def scope_of(scope: Scope, views: Mapping[str, View]) -> Scope:
-    """Make the scope in which steps are names of their own and items of `steps`."""
-    return Scope({**views, **scope.names, "steps": dict(views)}, scope.meter)
+    """Make the scope in which steps are names of their own and fields of `steps`."""
+    named: dict[str, JsonValue] = {name_of(step_id): view for step_id, view in views.items()}
+    return Scope({**named, **scope.names, "steps": View("steps", named | dict(views))}, scope.meter)
 
 
 def repeated(repeat: Repeat, scope: Scope) -> list[JsonValue]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from activities.contracts import CatalogEntry
 from activities.planners.runbook.expressions import Use
+from activities.planners.runbook.model import name_of
 from activities.planners.runbook.schema_check import path_fault
 from activities.planners.runbook.suggest import suggest
 from activities.planners.runbook.views import CALL_FIELDS, GROUP_FIELDS
@@ -42,7 +43,13 @@ class Reach:
         elif use.name in self.later:
             yield f"step {use.name!r} has not run by then; only steps before this one can be read"
         else:
-            names = [*self.earlier, "vars", "question", "steps", *(["item", "index"] if self.repeated else [])]
+            names = [
+                *map(name_of, self.earlier),
+                "vars",
+                "question",
+                "steps",
+                *(["item", "index"] if self.repeated else []),
+            ]
             yield f"there is no step or name {use.name!r}{suggest(use.name, names)}"
 
     def _of_reserved(self, use: Use) -> Iterator[str]:
