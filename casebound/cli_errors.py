@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import traceback
 from collections.abc import Callable, Coroutine
 from enum import IntEnum
 from typing import Any
@@ -45,6 +46,19 @@ def run_command(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
         # Whoever read stdout has had enough; keep the interpreter from saying so once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
+    except Exception as error:
+        return _unplanned(error)
+
+
+def _unplanned(error: Exception) -> int:
+    """Tell what no command planned for: Temporal's answers in a line, a bug with its trace."""
+    service = sys.modules.get("temporalio.service")
+    if service is not None and isinstance(error, service.RPCError):
+        tell(f"Temporal did not do what was asked: {error}")
+    else:
+        traceback.print_exception(error)
+        tell("this is a bug in casebound")
+    return Exit.FAILED
 
 
 def tell(message: str) -> None:

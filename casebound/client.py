@@ -28,6 +28,9 @@ from boundary.errors import CaseboundError
 from casebound import search_attributes
 from casebound.cli_durations import format_duration
 
+WORKFLOW_TYPE = "AgentRun"
+"""Of a run; workflows of others are none of ours."""
+
 SUMMARY_MAX = 200
 """Characters of the summary by which the Temporal UI shows a run."""
 
@@ -163,6 +166,8 @@ async def _describe(client: Client, workflow_id: str) -> FoundRun | None:
         if error.status in (RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT):
             return None
         raise
+    if described.workflow_type != WORKFLOW_TYPE:
+        return None
     info = described.raw_description.workflow_execution_info
     return FoundRun(
         workflow_id=described.id,

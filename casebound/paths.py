@@ -45,6 +45,11 @@ class StatePaths:
         return self.root / "keeper.log"
 
     @property
+    def worker_log(self) -> Path:
+        """What workers of commands on this stack log; their stderr is for people."""
+        return self.root / "worker.log"
+
+    @property
     def owner_lock(self) -> Path:
         """Held by the command that runs the stack, and by its keeper until the servers are gone."""
         return self.root / "owner.lock"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any, Protocol, TextIO
 
 from temporalio.client import WorkflowHandle, WorkflowQueryFailedError, WorkflowQueryRejectedError
@@ -18,8 +20,10 @@ from activities.contracts import CallProgress, RunProgress
 from casebound.cli_text import one_line
 
 POLL_S = 0.4
-QUERY_TIMEOUT_S = 5.0
+QUERY_TIMEOUT = timedelta(seconds=5)
 """A query waits for a worker this long."""
+
+LAST_QUERY_TIMEOUT = timedelta(seconds=1)
 
 UNHEARD_S = 8.0
 """After this long without an answer, say that no worker seems to have the run."""
@@ -43,20 +47,26 @@ class ProgressView(Protocol):
 
 async def watch(handle: WorkflowHandle[Any, Any], view: ProgressView, unheard: str) -> None:
     """Ask and show until cancelled; failures to answer are not the run's, so they only delay the next."""
-    from datetime import timedelta
-
     from workflows.agent_run import AgentRun
 
     heard, told = time.monotonic(), False
     while True:
         try:
-            view.update(await handle.query(AgentRun.progress, rpc_timeout=timedelta(seconds=QUERY_TIMEOUT_S)))
+            view.update(await handle.query(AgentRun.progress, rpc_timeout=QUERY_TIMEOUT))
             heard, told = time.monotonic(), False
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
             if not told and time.monotonic() - heard > UNHEARD_S:
                 view.say(unheard)
                 told = True
         await asyncio.sleep(POLL_S)
+
+
+async def show_last(handle: WorkflowHandle[Any, Any], view: ProgressView) -> None:
+    """Show how a run ended: a short one is over before it is asked twice."""
+    from workflows.agent_run import AgentRun
+
+    with suppress(RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        view.update(await handle.query(AgentRun.progress, rpc_timeout=LAST_QUERY_TIMEOUT))
 
 
 class PlainProgress:
@@ -70,14 +80,16 @@ class PlainProgress:
     def update(self, progress: RunProgress) -> None:
         """Print the state and the calls that changed since the last time."""
         state = f"turn {progress.turn}: {progress.state}"
-        if state != self._state:
-            self._state = state
-            self.say(state)
+        lines = [] if state == self._state else [state]
+        self._state = state
+        changed: list[str] = []
         for call in progress.calls:
             key = (call.call_index, call.tool_call_id)
             if self._shown.get(key) != call.state:
                 self._shown[key] = call.state
-                self.say("  " + call_line(call))
+                changed.append("  " + call_line(call))
+        for line in changed + lines if progress.state == "closed" else lines + changed:
+            self.say(line)
 
     def say(self, text: str) -> None:
         """Print a line."""

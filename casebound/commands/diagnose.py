@@ -17,6 +17,7 @@ from casebound.client import check_record_ttl, find_run, start_run
 from casebound.commands.follow import Ending, follow
 from casebound.commands.output import print_report, progress_view
 from casebound.commands.session import Session, attaches, open_session
+from casebound.paths import state_paths
 from casebound.render import run_json
 from casebound.run_view import KnownRun, RunView, view_run
 from casebound.settings import CONFIG_NAME, Settings, load_settings
@@ -146,7 +147,10 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
         print_report(shown, session.place)
     if ending.failure:
         tell(ending.failure)
-    return exit_code(shown, ending)
+    code = exit_code(shown, ending)
+    if code == Exit.FAILED and session.stack is not None:
+        say(f"log of the worker: {state_paths().worker_log}")
+    return code
 
 
 def exit_code(view: RunView, ending: Ending) -> int:

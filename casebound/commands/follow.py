@@ -16,7 +16,7 @@ from activities.contracts import RunResult
 from casebound.cli_errors import Exit
 from casebound.client import stop_run
 from casebound.commands.interrupts import interrupts
-from casebound.progress import ProgressView, watch
+from casebound.progress import ProgressView, show_last, watch
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ async def follow(
         try:
             await asyncio.wait({*waits, *beside}, return_when=asyncio.FIRST_COMPLETED)
             if result.done():
+                await show_last(handle, view)
                 return result.result()
             if lost is not None and lost.done():
                 return Ending(failure=f"the embedded stack was lost: {lost.result()}", lost=True)

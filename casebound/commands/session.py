@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import importlib
+import logging
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from boundary.errors import StoreUnavailable
 from casebound.cli_errors import UsageError, say
 from casebound.client import has_worker
+from casebound.paths import state_paths
 from casebound.render import Place
 from casebound.settings import Settings
 from casebound.stack import Stack, open_stack
@@ -30,6 +35,9 @@ if TYPE_CHECKING:
 
 STORE_CHECK_S = 8.0
 """A store that does not answer by then is reported before anything is started."""
+
+
+LOG_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -101,9 +109,14 @@ async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: 
 
 
 async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> Session:
+    loading = asyncio.create_task(asyncio.to_thread(importlib.import_module, "casebound.worker"))
+    try:
+        stack = await opened.enter_async_context(open_stack(say=say))
+    finally:
+        await loading
     from casebound.worker import open_worker
 
-    stack = await opened.enter_async_context(open_stack(say=say))
+    log_to_file(state_paths().worker_log)
     settings = settings.with_store(stack.redis_url)
     client = await connect_local(stack.temporal_address)
     store = await open_checked_store(settings, opened)
@@ -127,6 +140,14 @@ async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Stor
     except (StoreUnavailable, TimeoutError) as error:
         why = error.message if isinstance(error, StoreUnavailable) else f"no answer within {STORE_CHECK_S:.0f} s"
         raise UsageError(f"the evidence store does not answer: {why}; start it, or correct REDIS_URL") from error
+
+
+def log_to_file(file: Path) -> None:
+    """Keep what the SDK and our worker log away from the terminal, where progress and report are."""
+    handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+    logging.basicConfig(
+        level=logging.WARNING, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+    )
 
 
 def embedded_task_queue(settings: Settings) -> str:
