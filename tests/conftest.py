@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from hypothesis import settings
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
@@ -26,6 +27,10 @@ __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
 
 # The SDK aborts an interpreter that exits while one of its threads still releases an object.
 atexit.register(time.sleep, 0.1)
+
+# How fast one example runs says more about the machine's other work than about the code.
+settings.register_profile("casebound", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None)
+settings.load_profile("casebound")
 
 # What the machine is configured for is none of a test's business, and may be production.
 for _name in list(os.environ):
