@@ -78,7 +78,7 @@ def bound_turn(turn: Turn, *, turn_key: str, plan: PlanInput) -> StoredTurn:
     given = getattr(turn, "report", None)
     kept = _bounded_calls(calls) if plan.mode is TurnMode.PLAN and given is None else ()
     excess = calls[len(kept) :]
-    report, report_faults = (None, []) if given is None else _bounded_report(given)
+    report, report_faults = (None, []) if given is None else read_report(given)
     faults = _turn_faults(plan.mode, has_calls=bool(calls), has_report=given is not None) + report_faults
     return StoredTurn(
         input=plan,
@@ -229,7 +229,8 @@ def _turn_faults(mode: TurnMode, *, has_calls: bool, has_report: bool) -> list[s
     return []
 
 
-def _bounded_report(value: object) -> tuple[Report | None, list[str]]:
+def read_report(value: object) -> tuple[Report | None, list[str]]:
+    """Read a report from a value of unknown make, or say what is wrong with it: place, expectation, limit."""
     try:
         return Report.model_validate(plain(value, REPORT_MAX_BYTES)), []
     except NotPlain as error:

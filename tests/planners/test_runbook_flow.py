@@ -142,7 +142,6 @@ async def test_a_step_that_reads_a_failed_call_is_skipped_and_the_run_goes_on() 
     assert json.loads(turns[1].calls[0].arguments) == {"code": "EXECUTION_TIMEOUT"}
     assert turns[2].remarks == [
         "step 'b' was skipped: step 'a' has no 'result': the call failed (EXECUTION_TIMEOUT)",
-        "claim 1 was left out: it cites 'a', which failed",
     ]
 
 
@@ -171,13 +170,19 @@ async def test_a_for_each_over_nothing_makes_no_call() -> None:
     assert [ids(turn) for turn in turns] == [["b"], []]
 
 
-async def test_a_for_each_over_too_many_items_is_refused_with_the_way_out() -> None:
-    """Looking at the first 64 silently would be a wrong answer."""
-    text = steps("{id: a, tool: t}", "{id: b, tool: t, for_each: a.result.rows}")
-    with pytest.raises(
-        PlannerError, match=r"step 'b': for_each has 65 items, at most 64; take some, as in list\[:64\]"
-    ):
-        await follow(RunbookPlanner(), FakeRun(runbook=text), lambda tool, arguments: {"rows": [0] * 65})
+async def test_a_for_each_over_too_many_items_is_refused_and_the_report_says_so() -> None:
+    """Looking at the first 64 silently would be a wrong answer; ending the run would lose the right ones."""
+    text = steps(
+        "{id: a, tool: t}",
+        "{id: b, tool: t, for_each: a.result.rows}",
+        "{id: c, tool: t, for_each: a.result.rows, when: item > 0}",
+        "{id: d, tool: t, when: b.skipped}",
+    )
+    turns = await follow(RunbookPlanner(), FakeRun(runbook=text), lambda tool, arguments: {"rows": [0] * 65})
+    assert [ids(turn) for turn in turns] == [["a"], ["d"], []]
+    refusal = "its for_each has 65 items, at most 64; take some, as in list[:64]"
+    assert texts(turns[2]) == ["x", f"Step 'b' of the runbook was not carried out: {refusal}."]
+    assert turns[2].report["claims"][1]["citations"] == []
 
 
 async def test_a_turn_stays_within_its_limits_of_calls_and_bytes() -> None:

@@ -1,4 +1,4 @@
-"""A runbook's report says what the steps gave, and only what a citation can carry."""
+"""A runbook's report says what the steps gave; whether that is proven is EvidenceGuard's word."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ async def reported(*claims: str) -> Any:
         ("{text: x, cites: [{call: found}]}", True),
         ("{text: x, kind: absence, cites: [{call: empty}]}", True),
         ("{text: x, kind: absence, cites: [{call: found}]}", True),
-        ("{text: x, cites: [{call: empty}]}", False),
-        ("{text: x, cites: [{call: lost}]}", False),
-        ("{text: x, kind: absence, cites: [{call: lost}]}", False),
+        ("{text: x, cites: [{call: empty}]}", True),
+        ("{text: x, cites: [{call: lost}]}", True),
+        ("{text: x, kind: absence, cites: [{call: lost}]}", True),
         ("{text: x, cites: [{call: never}]}", False),
-        ("{text: x, cites: [{call: found}, {call: lost}]}", False),
+        ("{text: x, cites: [{call: found}, {call: lost}]}", True),
+        ('{text: x, cites: [{call: "{{ question }}"}]}', True),
+        ("{text: x, cites: [{call: found}, {call: never}]}", False),
         ("{text: x, when: false, cites: [{call: found}]}", False),
         ("{text: x, when: found.result.n > 2, cites: [{call: found}]}", False),
         ("{text: x, when: found.result.m > 2, cites: [{call: found}]}", False),
@@ -54,8 +56,8 @@ async def reported(*claims: str) -> Any:
         ('{text: "{{ lost.error.message }}", when: lost.failed, cites: [{call: found}]}', True),
     ],
 )
-async def test_a_claim_stands_only_on_calls_that_can_carry_it(claim: str, kept: bool) -> None:
-    """A failed or skipped call carries nothing, one that found nothing only an absence."""
+async def test_a_claim_is_left_out_where_its_data_is_missing_and_nowhere_else(claim: str, kept: bool) -> None:
+    """What cites a failed or empty call is handed in: EvidenceGuard judges it, and people see its word."""
     turn = await reported(claim)
     assert len(turn.report["claims"]) == kept
 
@@ -88,6 +90,20 @@ async def test_a_claim_for_each_item_has_item_and_index() -> None:
     )
     assert texts(turn) == ["row a", "row b"]
     assert [claim["citations"][0]["pointer"] for claim in turn.report["claims"]] == ["/rows/0", "/rows/1"]
+
+
+async def test_a_citation_for_each_call_carries_an_absence() -> None:
+    """That nothing was found anywhere rests on every call; more than 20 citations no claim can have."""
+    steps = STEPS.replace(
+        "{id: empty, tool: t, arguments: {x: 2}}", "{id: empty, tool: t, for_each: 'range(COUNT)', arguments: {x: 2}}"
+    )
+    claim = "    - {text: x, kind: absence, cites: [{for_each: empty.calls, call: '{{ item }}'}]}\n"
+    few = await follow(RunbookPlanner(), FakeRun(runbook=steps.replace("COUNT", "3") + claim), answer)
+    assert few[-1].report["claims"][0]["citations"] == [{"tool_call_id": f"empty.{number}"} for number in (1, 2, 3)]
+    for count in ("0", "21"):
+        turn = (await follow(RunbookPlanner(), FakeRun(runbook=steps.replace("COUNT", count) + claim), answer))[-1]
+        assert turn.report == {"claims": []}
+        assert turn.remarks == [f"claim 1 was left out: it would have {count} citations; 1 to 20 are possible"]
 
 
 async def test_items_beyond_64_are_told_in_a_claim_of_their_own() -> None:
@@ -132,6 +148,7 @@ async def test_concluding_early_reports_what_is_at_hand() -> None:
     turn = await take_turn(RunbookPlanner(), run, TurnMode.CONCLUDE)
     assert turn.calls == ()
     assert texts(turn) == ["one", "the run concluded before it"]
+    assert turn.remarks == ["claim 2 was left out: it cites 'lost', which was not called"]
 
 
 async def test_concluding_before_the_first_call_is_an_empty_report() -> None:
@@ -142,34 +159,38 @@ async def test_concluding_before_the_first_call_is_an_empty_report() -> None:
     assert turn.remarks == ["claim 1 was left out: it cites 'found', which was not called"]
 
 
+async def test_a_repaired_report_is_the_same_report() -> None:
+    """A runbook cannot think again: a claim whose quote is not there is published as unproven, never withdrawn."""
+    run = FakeRun(runbook=STEPS + "    - {text: one, cites: [{call: found, quote: not in there}]}\n")
+    turn = (await follow(RunbookPlanner(), run, answer))[-1]
+    faults = ["claim 1, citation 1 (found): QUOTE_NOT_FOUND: the quote is in no text value of the result"]
+    assert await take_turn(RunbookPlanner(), run, TurnMode.REPAIR, faults) == turn
+
+
 @pytest.mark.parametrize(
-    "fault",
-    ["claim 2, citation 1 (found): QUOTE_NOT_FOUND: the quote mentions claim 1", "claim 2, text: too long"],
+    ("claim", "note"),
+    [
+        (
+            '{text: "{{ found.result.long }}", cites: [{call: found}]}',
+            "text: String should have at most 4000 characters",
+        ),
+        (
+            '{text: x, cites: [{call: found, quote: "{{ found.result.long }}"}]}',
+            "citation 1, quote: String should have at most 2000 characters",
+        ),
+        (
+            '{text: "{{ found.result.bad }}", cites: [{call: found}]}',
+            "text: expected valid Unicode, found a lone surrogate",
+        ),
+    ],
 )
-async def test_repairing_withdraws_the_claims_that_have_faults(fault: str) -> None:
-    """A runbook cannot think again; what is left stands, and the withdrawal is told in a remark."""
-    claims = "".join(f"    - {{text: claim {number}, cites: [{{call: found}}]}}\n" for number in range(3))
-    run = FakeRun(runbook=STEPS + claims)
-    await follow(RunbookPlanner(), run, answer)
-    turn = await take_turn(RunbookPlanner(), run, TurnMode.REPAIR, [fault])
-    assert texts(turn) == ["claim 0", "claim 2"]
-    assert turn.remarks[-1] == f"a claim was withdrawn: {fault}"
-
-
-async def test_a_claim_over_its_length_costs_the_report_one_repair_and_itself() -> None:
-    """The fault that bounding the turn finds is one that repairing understands."""
-    run = FakeRun(
-        runbook=STEPS
-        + '    - {text: "{{ found.result.long }}", cites: [{call: found}]}\n'
-        + "    - {text: short, cites: [{call: found}]}\n"
-    )
+async def test_a_claim_that_no_report_can_hold_becomes_one_that_says_so(claim: str, note: str) -> None:
+    """It does not cost the others their place."""
 
     def long_answer(tool: str, arguments: Any) -> Any:
-        return {"long": "x" * 5_000}
+        return {"long": "x" * 5_000, "bad": "\ud800"}
 
+    run = FakeRun(runbook=STEPS + f"    - {claim}\n    - {{text: short, cites: [{{call: found}}]}}\n")
     turn = (await follow(RunbookPlanner(), run, long_answer))[-1]
-    plan = plan_input()
-    faults = bound_turn(turn, turn_key=turn_key(plan), plan=plan).turn.faults
-    assert faults == ("claim 1, text: String should have at most 4000 characters",)
-    repaired = await take_turn(RunbookPlanner(), run, TurnMode.REPAIR, faults)
-    assert texts(repaired) == ["short"]
+    assert texts(turn) == [f"Claim 1 of the runbook could not be reported: {note}", "short"]
+    assert turn.report["claims"][0]["citations"] == []

@@ -35,6 +35,7 @@ from activities.planners.runbook.model import (
     WrittenRunbook,
     WrittenStep,
     name_of,
+    step_of,
 )
 from activities.planners.runbook.schema_check import argument_faults
 from activities.planners.runbook.scope_check import RESERVED, Reach
@@ -178,19 +179,22 @@ class _Compiler:
             uses=tuple(parts.uses),
         )
 
-    def _cite(self, path: Path, cite: WrittenCite, parts: _Parts) -> Cite:
+    def _cite(self, path: Path, cite: WrittenCite, claim: _Parts) -> Cite:
+        parts = claim if cite.for_each is None else claim.inside(path)
         call = parts.template((*path, "call"), cite.call)
         if call.parts == (cite.call,):
             self._check_cited(path, cite.call)
-            parts.uses.append(Use(_step_of(cite.call, self._repeated), ("status",), 1))
+            parts.uses.append(Use(step_of(cite.call, self._repeated), ("status",), 1))
         if cite.pointer and not cite.pointer.startswith(("/", "{{")):
             self.fault((*path, "pointer"), f"pointer {cite.pointer!r} must begin with /, as in /groups/0/count")
         pointer = None if cite.pointer is None else parts.template((*path, "pointer"), cite.pointer)
         quote = None if cite.quote is None else parts.template((*path, "quote"), scalar_text(cite.quote))
-        return Cite(call, pointer, quote)
+        repeat = parts.repeat(cite.for_each)
+        claim.uses += parts.uses if parts is not claim else []
+        return Cite(call, pointer, quote, repeat)
 
     def _check_cited(self, path: Path, call: str) -> None:
-        name = _step_of(call, self._repeated)
+        name = step_of(call, self._repeated)
         if name not in self._repeated:
             self.fault((*path, "call"), f"there is no step {call!r} to cite{suggest(call, self._repeated)}")
         elif self._repeated[name] and name == call:
@@ -209,6 +213,10 @@ class _Parts:
         self._path = path
         self._outside = outside
         self._reach = inside
+
+    def inside(self, path: Path) -> _Parts:
+        """Begin a part of this one that has a `for_each` of its own."""
+        return _Parts(self._compiler, path, self._reach, replace(self._reach, repeated=True))
 
     def condition(self, source: str | bool | None) -> Expression | bool | None:
         return self._expression("when", source, self._reach) if isinstance(source, str) else source
@@ -260,12 +268,6 @@ class _Parts:
             self.uses.append(use)
             for message in reach.faults(use):
                 self._compiler.fault(path, message, use.line)
-
-
-def _step_of(call: str, known: Mapping[str, bool]) -> str:
-    """Name the step a literal call id belongs to: `probe.2` is a call of `probe`."""
-    suffix = _SUFFIX.fullmatch(call)
-    return suffix[1] if call not in known and suffix and known.get(suffix[1]) else call
 
 
 def scalar_text(value: str | int | float | bool) -> str:

@@ -23,6 +23,7 @@ MAX_ITEMS = 64
 MAX_STEPS = 500
 
 
+_ITEM = re.compile(r"(.+)\.[0-9]+")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -30,6 +31,12 @@ def name_of(step_id: str) -> str:
     """Give the name under which expressions read a step: its id, `_` for what no name can hold."""
     name = _NO_NAME.sub("_", step_id)
     return f"_{name}" if name[:1].isdigit() else name
+
+
+def step_of(call_id: str, repeated: Mapping[str, bool]) -> str:
+    """Name the step a call id belongs to: `probe.2` is of `probe` if that has `for_each`; otherwise the id itself."""
+    item = _ITEM.fullmatch(call_id)
+    return item[1] if call_id not in repeated and item and repeated.get(item[1]) else call_id
 
 
 class _Written(BaseModel):
@@ -54,6 +61,7 @@ class WrittenCite(_Written):
     call: str
     pointer: str | None = None
     quote: str | int | float | bool | None = None
+    for_each: str | list[JsonValue] | None = None
 
 
 class WrittenClaim(_Written):
@@ -113,6 +121,7 @@ class Cite:
     call: Template
     pointer: Template | None = None
     quote: Template | None = None
+    for_each: Repeat | None = None
 
 
 @dataclass(frozen=True)
@@ -136,3 +145,8 @@ class Runbook:
     vars: JsonObject
     steps: tuple[Step, ...]
     claims: tuple[ClaimRule, ...]
+
+    @property
+    def repeated(self) -> dict[str, bool]:
+        """Ids of the steps, each with whether it has `for_each`."""
+        return {step.id: step.for_each is not None for step in self.steps}

@@ -16,9 +16,9 @@ from activities.planners.port import PastTurn, PlannerError, RunView, Turn
 from activities.planners.runbook.evaluation import Scope
 from activities.planners.runbook.expressions import Use
 from activities.planners.runbook.loader import RunbookError, load_runbook
-from activities.planners.runbook.model import Runbook
+from activities.planners.runbook.model import Runbook, step_of
 from activities.planners.runbook.progress import advance
-from activities.planners.runbook.reporting import draft_report, without_faulty
+from activities.planners.runbook.reporting import draft_report
 from activities.planners.runbook.values import Meter, TooMuchWork, View
 from activities.planners.runbook.views import BODY_FIELDS, answered
 from activities.stored import RunBrief
@@ -80,10 +80,8 @@ def _turn(
     progress = advance(runbook, made, scope, concluding=plan.mode is not TurnMode.PLAN)
     if progress.calls:
         return Turn(calls=progress.calls)
-    draft = draft_report(runbook, progress.views, made, scope)
-    if plan.mode is TurnMode.REPAIR:
-        draft = without_faulty(draft, plan.faults)
-    return Turn(report=draft.report, remarks=[*progress.remarks, *draft.remarks])
+    draft = draft_report(runbook, progress, made, scope)
+    return Turn(report=draft.report, remarks=draft.remarks)
 
 
 def _calls_made(past: Sequence[PastTurn], stored: Mapping[str, ToolBoundaryResult]) -> dict[str, View]:
@@ -121,16 +119,11 @@ def _unread(past: Sequence[PastTurn], needed: Sequence[str]) -> dict[str, ToolBo
 
 def _needed(runbook: Runbook, past: Sequence[PastTurn]) -> list[str]:
     """Name the calls whose stored results the runbook's expressions read."""
-    steps = {step.id: step.for_each is not None for step in runbook.steps}
+    steps = runbook.repeated
     uses = [use for part in (*runbook.steps, *runbook.claims) for use in part.uses]
     read = set(steps) if any(use.name == "steps" for use in uses) else set(_read(uses))
-    return list(dict.fromkeys(call_id for *_, call_id in _ready(past) if _step_of(call_id, steps) in read))
+    return list(dict.fromkeys(call_id for *_, call_id in _ready(past) if step_of(call_id, steps) in read))
 
 
 def _read(uses: Iterable[Use]) -> Iterable[str]:
     return (use.name for use in uses if not use.path or use.path[0] is None or use.path[0] in BODY_FIELDS)
-
-
-def _step_of(call_id: str, steps: Mapping[str, bool]) -> str:
-    base = call_id.rpartition(".")[0]
-    return base if call_id not in steps and steps.get(base) else call_id

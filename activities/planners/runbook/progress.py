@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from activities.plain_json import escaped_bytes
-from activities.planners.port import PlannerError, RequestedCall
+from activities.planners.port import RequestedCall
 from activities.planners.runbook.evaluation import Scope
 from activities.planners.runbook.expressions import Expression, Template
 from activities.planners.runbook.model import MAX_ITEMS, Repeat, Runbook, Step, Tree, name_of
@@ -54,6 +54,8 @@ class Progress:
     """Of the next turn; none: the report is due."""
     remarks: list[str] = field(default_factory=list[str])
     """Steps that could not be evaluated, for people."""
+    refused: list[str] = field(default_factory=list[str])
+    """Steps that asked for too much: the report must say that they were not carried out."""
 
 
 def advance(runbook: Runbook, made: Mapping[str, View], scope: Scope, *, concluding: bool) -> Progress:
@@ -66,7 +68,6 @@ def advance(runbook: Runbook, made: Mapping[str, View], scope: Scope, *, conclud
         concluding: no calls can be made any more.
 
     Raises:
-        PlannerError: a `for_each` has too many items.
         TooMuchWork: the turn's meter ran out.
     """
     batch = None if concluding else Batch()
@@ -82,6 +83,7 @@ def advance(runbook: Runbook, made: Mapping[str, View], scope: Scope, *, conclud
         else:
             progress.views[step.id] = view
             progress.remarks += walk.remarks
+            progress.refused += walk.refused
     progress.calls = batch.calls if batch else []
     return progress
 
@@ -128,6 +130,7 @@ class _StepWalk:
     def __init__(self, step: Step, made: Mapping[str, View], scope: Scope, batch: Batch | None) -> None:
         self.waiting = False
         self.remarks: list[str] = []
+        self.refused: list[str] = []
         self._step = step
         self._made = made
         self._scope = scope
@@ -143,18 +146,27 @@ class _StepWalk:
         except CannotEvaluate as reason:
             return self._skip(label, reason)
         if len(items) > MAX_ITEMS:
-            message = (
-                f"{label}: for_each has {len(items)} items, at most {MAX_ITEMS}; take some, as in list[:{MAX_ITEMS}]"
-            )
-            if self._batch is not None:
-                raise PlannerError(message)
-            return self._skip(label, CannotEvaluate(message))
+            return self._refuse(label, items)
         views = [self._item(index, item) for index, item in enumerate(items)]
         return group(label, views)
 
+    def _refuse(self, label: str, items: list[JsonValue]) -> View:
+        """Make no call at all rather than some of them; the report says so, unless there was none to make."""
+        try:
+            if not any(self._scope_of(index, item).holds(self._step.when) for index, item in enumerate(items)):
+                return skipped(label, "its `when` does not hold")
+        except CannotEvaluate as reason:
+            return self._skip(label, reason)
+        reason = f"its for_each has {len(items)} items, at most {MAX_ITEMS}; take some, as in list[:{MAX_ITEMS}]"
+        self.refused.append(f"S{label[1:]} of the runbook was not carried out: {reason}.")
+        return skipped(label, reason)
+
+    def _scope_of(self, index: int, item: JsonValue) -> Scope:
+        return self._scope.having(item=item, index=index)
+
     def _item(self, index: int, item: JsonValue) -> View:
         call_id = f"{self._step.id}.{index + 1}"
-        return with_item(self._one(call_id, self._scope.having(item=item, index=index)), item)
+        return with_item(self._one(call_id, self._scope_of(index, item)), item)
 
     def _one(self, call_id: str, scope: Scope) -> View:
         if call_id in self._made:

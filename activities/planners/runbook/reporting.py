@@ -1,32 +1,29 @@
 """Makes the report of a runbook from what its steps gave.
 
 Above: `planner`. A claim is left out, with a remark, where its `when` does not hold, where its texts
-have no value for the data at hand, or where a call it cites cannot carry it: a failed or skipped call
-carries nothing, one that found nothing carries only an absence.
+have no value for the data at hand, or where it cites a step that made no call. Everything else is handed in as
+the runbook says it, for EvidenceGuard to judge; a runbook cannot think again, so a repaired report is the
+same report. What cannot be handed in (too many claims, too long a text) becomes a claim without proof that says so.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from activities.planners.runbook.evaluation import Scope
-from activities.planners.runbook.expressions import Template
-from activities.planners.runbook.model import MAX_ITEMS, ClaimRule, Runbook
-from activities.planners.runbook.progress import repeated, scope_of
+from activities.planners.runbook.model import MAX_ITEMS, Cite, ClaimRule, Repeat, Runbook, step_of
+from activities.planners.runbook.progress import Progress, repeated, scope_of
 from activities.planners.runbook.values import CannotEvaluate, View
-from boundary.contracts import JsonObject, JsonValue
+from activities.turns import read_report
+from boundary.contracts import JsonObject
 from boundary.limits import REPORT_MAX_BYTES
-from boundary.report import MAX_CLAIMS
+from boundary.report import MAX_CITATIONS, MAX_CLAIMS
 
 _RESERVE = 1024
 """Bytes of a report kept for the claim that says what did not fit, and for the report's own brackets."""
-
-_FAULTY_CLAIM = re.compile(r"claim ([0-9]{1,6})\b")
-"""How a fault begins that names a claim of the report, from 1: `claim 3, citation 1 (logins): ...`."""
 
 
 @dataclass
@@ -43,21 +40,22 @@ class Draft:
         return {"claims": self.claims}
 
 
-def draft_report(runbook: Runbook, views: Mapping[str, View], made: Mapping[str, View], scope: Scope) -> Draft:
+def draft_report(runbook: Runbook, progress: Progress, made: Mapping[str, View], scope: Scope) -> Draft:
     """Make the report.
 
     Args:
         runbook: its claims.
-        views: of all steps, by id.
+        progress: views of all steps, and steps that were refused, each of which becomes a claim without proof.
         made: views of the calls made, by tool call id.
         scope: `vars` and `question`.
 
     Raises:
         TooMuchWork: the turn's meter ran out.
     """
-    draft = Draft()
+    draft = Draft(remarks=list(progress.remarks))
     for number, rule in enumerate(runbook.claims, start=1):
-        _ClaimWalk(f"claim {number}", rule, made, draft).add(scope_of(scope, views))
+        _ClaimWalk(f"claim {number}", rule, made, runbook.repeated, draft).add(scope_of(scope, progress.views))
+    draft.claims += map(_unproven, progress.refused)
     fitting = _fitting(draft.claims)
     if fitting < len(draft.claims):
         more = len(draft.claims) - fitting
@@ -77,13 +75,6 @@ def _size(claim: JsonObject) -> int:
     return len(json.dumps(claim, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def without_faulty(draft: Draft, faults: Sequence[str]) -> Draft:
-    """Withdraw the claims that the faults name; faults count claims from 1."""
-    faulty = {int(match[1]) - 1: fault for fault in reversed(faults) if (match := _FAULTY_CLAIM.match(fault))}
-    kept = [claim for index, claim in enumerate(draft.claims) if index not in faulty]
-    return Draft(kept, [*draft.remarks, *(f"a claim was withdrawn: {faulty[index]}" for index in sorted(faulty))])
-
-
 def _unproven(text: str) -> JsonObject:
     return {"text": text, "kind": "finding", "citations": []}
 
@@ -95,6 +86,7 @@ class _ClaimWalk:
     label: str
     rule: ClaimRule
     made: Mapping[str, View]
+    steps: Mapping[str, bool]
     draft: Draft
 
     def add(self, scope: Scope) -> None:
@@ -109,38 +101,46 @@ class _ClaimWalk:
         for index, item in enumerate(items[:MAX_ITEMS]):
             self._add_one(f"{self.label}, item {index}", scope.having(item=item, index=index))
         if len(items) > MAX_ITEMS:
-            text = f"{self.label} of the runbook speaks of the first {MAX_ITEMS} of {len(items)} items only."
-            self.draft.claims.append(_unproven(text[0].upper() + text[1:]))
+            note = f"C{self.label[1:]} of the runbook speaks of the first {MAX_ITEMS} of {len(items)} items only."
+            self.draft.claims.append(_unproven(note))
 
     def _add_one(self, label: str, scope: Scope) -> None:
         try:
             if scope.holds(self.rule.when):
-                self.draft.claims.append(self._claim(scope))
+                self.draft.claims.append(self._checked(label, self._claim(scope)))
         except CannotEvaluate as reason:
             self._leave_out(label, reason.message)
 
     def _claim(self, scope: Scope) -> JsonObject:
-        citations: list[JsonObject] = []
-        for cite in self.rule.cites:
-            call = scope.text(cite.call)
-            self._check_carries(call)
-            citation: JsonObject = {"tool_call_id": call}
-            citation |= dict(_given(scope, (("pointer", cite.pointer), ("quote", cite.quote))))
-            citations.append(citation)
+        scopes = [(cite, inner) for cite in self.rule.cites for inner in _repeated_scopes(cite.for_each, scope)]
+        if not 0 < len(scopes) <= MAX_CITATIONS:
+            raise CannotEvaluate(f"it would have {len(scopes)} citations; 1 to {MAX_CITATIONS} are possible")
+        citations = [self._citation(cite, inner) for cite, inner in scopes]
         return {"text": scope.text(self.rule.text).strip(), "kind": self.rule.kind, "citations": citations}
 
-    def _check_carries(self, call: str) -> None:
-        view = self.made.get(call)
-        if view is None:
+    def _checked(self, label: str, claim: JsonObject) -> JsonObject:
+        """Keep a claim that a report can hold; one that is too long must not cost the others their place."""
+        _, faults = read_report({"claims": [claim]})
+        if not faults:
+            return claim
+        return _unproven(f"C{label[1:]} of the runbook could not be reported: {faults[0].removeprefix('claim 1, ')}")
+
+    def _citation(self, cite: Cite, scope: Scope) -> JsonObject:
+        call = scope.text(cite.call)
+        self._check_made(call)
+        given = (("pointer", cite.pointer), ("quote", cite.quote))
+        return {"tool_call_id": call} | {name: scope.text(one) for name, one in given if one is not None}
+
+    def _check_made(self, call: str) -> None:
+        """A step that made no call has none to cite; an id of no step at all is left to EvidenceGuard."""
+        if call not in self.made and step_of(call, self.steps) in self.steps:
             raise CannotEvaluate(f"it cites {call!r}, which was not called")
-        if view.fields["failed"]:
-            raise CannotEvaluate(f"it cites {call!r}, which failed")
-        if view.fields["empty"] and self.rule.kind != "absence":
-            raise CannotEvaluate(f"it cites {call!r}, which found nothing; only an absence can")
 
     def _leave_out(self, label: str, reason: str) -> None:
         self.draft.remarks.append(f"{label} was left out: {reason}")
 
 
-def _given(scope: Scope, templates: Iterable[tuple[str, Template | None]]) -> Iterable[tuple[str, JsonValue]]:
-    return ((name, scope.text(template)) for name, template in templates if template is not None)
+def _repeated_scopes(repeat: Repeat | None, scope: Scope) -> list[Scope]:
+    if repeat is None:
+        return [scope]
+    return [scope.having(item=item, index=index) for index, item in enumerate(repeated(repeat, scope))]
