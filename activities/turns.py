@@ -1,7 +1,7 @@
 """Bounds and cleans what a planner produced, before it is stored or enters the history. Pure.
 
 Above: the `casebound.plan` activity stores and returns nothing else; planners read past turns through
-`requested_results`. Below: nothing. A planner's output is untrusted: any type, any text, any size
+`requested_results`. Below: `plain_json`. A planner's output is untrusted: any type, any text, any size
 gives a `StoredTurn` whose part for the history stays below 512 KiB of JSON, and nothing here raises for it.
 """
 
