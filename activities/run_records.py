@@ -5,6 +5,7 @@ Above: the workflow. Below: the `RunIndex` and the `InvocationStore`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from pydantic import ValidationError
@@ -72,7 +73,7 @@ class RunRecords:
                     expires_at_ms=request.expires_at_ms,
                     now_ms=current.now_ms(),
                 )
-                return self._opened(brief, stored)
+                return await asyncio.to_thread(self._opened, brief, stored)
 
     @activity.defn(name=SETTLE_CALLS)
     async def settle_calls(self, request: SettleCallsInput) -> SettledCalls:

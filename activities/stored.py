@@ -38,3 +38,5 @@ class StoredTurn(Frozen):
     """The report, if the turn is one and could be taken."""
     excess_ids: tuple[str | None, ...] = ()
     """Ids of the calls beyond the turn's limits, in order, so that each gets its refusal; None: no legal id."""
+    remarks: tuple[str, ...] = ()
+    """What the planner says of this turn, for people: steps it skipped, claims it left out, and why."""

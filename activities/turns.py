@@ -45,6 +45,8 @@ EXCESS_IDS_MAX_BYTES: Final = 256 * KIB
 
 CITES_MAX: Final = MAX_CLAIMS * MAX_CITATIONS
 
+REMARKS_MAX: Final = 100
+"""Remarks kept of one turn; a runbook makes one for each step it skips and claim it leaves out."""
 FAULTS_MAX: Final = 20
 FAULT_MAX: Final = 300
 """Faults of one turn, and characters of one; a planner mends a few at a time."""
@@ -93,6 +95,7 @@ def bound_turn(turn: Turn, *, turn_key: str, plan: PlanInput) -> StoredTurn:
         ),
         report=report,
         excess_ids=_excess_ids(excess),
+        remarks=_remarks(getattr(turn, "remarks", ())),
     )
 
 
@@ -262,6 +265,12 @@ def _cites(report: Report | None) -> tuple[str, ...]:
     claims = report.claims if report else ()
     ids = dict.fromkeys(citation.tool_call_id for claim in claims for citation in claim.citations)
     return tuple(ids)[:CITES_MAX]
+
+
+def _remarks(value: object) -> tuple[str, ...]:
+    """Keep what a planner says of its turn: the first `REMARKS_MAX` texts, shortened."""
+    texts = [remark for remark in _listed(value) if isinstance(remark, str)][:REMARKS_MAX]
+    return tuple(shorten(text.encode("utf-8", "replace").decode(), FAULT_MAX) for text in texts)
 
 
 def _tokens(value: object) -> int:

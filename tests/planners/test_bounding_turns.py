@@ -315,3 +315,12 @@ def test_the_key_of_a_turn_does_not_change_when_the_input_gets_a_field_more() ->
 
     plan = plan_input(2, notes=["a"])
     assert turn_key(LaterInput(**json.loads(plan.model_dump_json()))) == turn_key(plan)
+
+
+def test_remarks_are_kept_as_bounded_valid_text() -> None:
+    """What a planner says for people is stored, whatever it is: at most 100 texts of 300 characters."""
+    remarks: Any = ["step 'b' was skipped", 7, "\ud800x", "y" * 400, *["z"] * 200]
+    stored = bound_turn(Turn(remarks=remarks), turn_key="k", plan=plan_input(1))
+    assert stored.remarks[:2] == ("step 'b' was skipped", "?x")
+    assert len(stored.remarks[2]) == 300
+    assert len(stored.remarks) == 100
