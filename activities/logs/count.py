@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activities.logs.contracts import CountRequest, CountResult, arguments_schema, as_json, result_schema
 from activities.logs.cutting import fitting, json_size, shorten_edges
 from activities.logs.edges import Edges
+from activities.logs.requests import CountRequest
+from activities.logs.results import CountResult, as_json
 from activities.logs.scan import TIMEOUT_MS, Scan
+from activities.logs.schemas import arguments_schema, result_schema
 from activities.logs.selection import Selection, checked, compile_selection, known, read_request, refusal
 from activities.logs.source import LogSource
 from activities.logs.tally import BUCKET, Tally

@@ -6,10 +6,11 @@ several writers of one file, need not be in order.
 
 from __future__ import annotations
 
-from activities.logs.contracts import EdgeLine, Place
+from activities.logs.moments import iso_utc
 from activities.logs.reading import Block
+from activities.logs.results import EdgeLine, Place
 from activities.logs.scan import Hit
-from activities.logs.timestamps import Stamp, iso_utc
+from activities.logs.timestamps import Stamp
 
 Where = tuple[Stamp, int, int]
 """Time, place of the file, line number."""

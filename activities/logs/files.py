@@ -158,7 +158,7 @@ def expanded_size(files: Sequence[LogFile]) -> int:
 def missing(source: LogSource) -> str:
     """Say that a source has no file."""
     if source.path is not None:
-        return f"source {source.name!r}: its file {_safe(source.path.name)!r} does not exist"
+        return f"source {source.name!r}: there is no file {_safe(source.path.name)!r}"
     return f"source {source.name!r}: no file matches {_safe(source.wildcard or '')!r}"
 
 

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activities.logs.contracts import (
-    ListedFile,
-    ListedSource,
-    ListRequest,
-    ListResult,
-    SkippedFile,
-    arguments_schema,
-    as_json,
-    result_schema,
-)
 from activities.logs.cutting import fitting, json_size
 from activities.logs.files import Found, find_files, missing
+from activities.logs.moments import iso_utc
+from activities.logs.requests import ListRequest
+from activities.logs.results import ListedFile, ListedSource, ListResult, SkippedFile, as_json
 from activities.logs.sample import Sample, check_lines
+from activities.logs.schemas import arguments_schema, result_schema
 from activities.logs.selection import checked, known, read_request
 from activities.logs.source import LogSource
-from activities.logs.timestamps import Stamp, iso_utc
+from activities.logs.timestamps import Stamp
 from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue
 from boundary.tools import Projection, ToolContext, ToolDefinition, ToolFailure
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from activities.logs.contracts import Context, FoundLine
+from activities.logs.moments import iso_utc
 from activities.logs.reading import Block
+from activities.logs.results import Context, FoundLine
 from activities.logs.scan import Hit
-from activities.logs.timestamps import Stamp, iso_utc
+from activities.logs.timestamps import Stamp
 from boundary.tools import ToolFailure
 
 HELD_BYTES = 64 * 1024 * 1024

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from activities.logs.contracts import LookedAt, SkippedFile
 from activities.logs.files import Found, LogFile, Vanished, expanded_size, find_files, missing, open_log
+from activities.logs.moments import iso_utc
 from activities.logs.reading import Block, read_blocks
+from activities.logs.results import LookedAt, SkippedFile
 from activities.logs.selection import Selection
 from activities.logs.timeline import Timeline
-from activities.logs.timestamps import Stamp, iso_utc
+from activities.logs.timestamps import Stamp
 from boundary.tools import ToolContext, ToolFailure
 
 EVERY_LINE_BYTES = 32 * 1024 * 1024

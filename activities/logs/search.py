@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activities.logs.contracts import SearchRequest, SearchResult, arguments_schema, as_json, result_schema
 from activities.logs.cutting import fitting, json_size, shorten_edges, shortened
 from activities.logs.edges import Edges
 from activities.logs.page import Page
+from activities.logs.requests import SearchRequest
+from activities.logs.results import SearchResult, as_json
 from activities.logs.scan import TIMEOUT_MS, Scan
+from activities.logs.schemas import arguments_schema, result_schema
 from activities.logs.selection import Selection, checked, compile_selection, known, read_request
 from activities.logs.source import LogSource
 from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue

@@ -1,7 +1,7 @@
 """Compiles what a request selects: a pattern, what to leave out, a window of time.
 
 Above: the tools check and run requests with it; `scan` asks it about blocks. Below: `patterns`
-and `timestamps`. It reads nothing.
+and `moments`. It reads nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from activities.logs.contracts import Request, Window
-from activities.logs.contracts import Selection as SelectionRequest
+from activities.logs.moments import iso_utc, parse_iso
 from activities.logs.patterns import BadPattern, Found, Pattern, line_bounds
+from activities.logs.requests import Request
+from activities.logs.requests import Selection as SelectionRequest
+from activities.logs.results import Window
 from activities.logs.source import LogSource
-from activities.logs.timestamps import iso_utc, parse_iso
 from boundary.contracts import CallError, JsonObject, call_error
 from boundary.errors import ErrorCode
 from boundary.tools import ToolFailure

@@ -1,7 +1,7 @@
 """A log source as an operator declares it: where its files are and how its lines say the time.
 
 Above: the application reads one from each `[logs.NAME]` table and hands them to `log_tools`.
-Below: `timestamps` and `patterns` check what is declared. Nothing here opens a file.
+Below: `formats`, `moments` and `patterns` check what is declared. Nothing here opens a file.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from activities.logs.formats import BadTimeFormat, TimeFormat
+from activities.logs.moments import BadZone, parse_zone
 from activities.logs.patterns import BadPattern, Pattern
-from activities.logs.timestamps import BadTimeFormat, TimeFormat, parse_zone
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
@@ -103,7 +104,7 @@ def _check_time(source: LogSource) -> None:
     try:
         form = source.time_format
         _ = source.tzinfo
-    except BadTimeFormat as error:
+    except (BadTimeFormat, BadZone) as error:
         raise ValueError(str(error)) from None
     if source.zone is None and not form.has_zone:
         raise ValueError("`zone` is missing: the format has no %z, and a zone is never guessed")

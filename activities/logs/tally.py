@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
-from activities.logs.contracts import CountRequest, Group, Place
 from activities.logs.edges import Where, place
+from activities.logs.moments import EPOCH_START, SECOND
+from activities.logs.requests import CountRequest
+from activities.logs.results import Group, Place
 from activities.logs.scan import Hit
 from activities.logs.selection import Selection
-from activities.logs.timestamps import SECOND, Stamp
+from activities.logs.timestamps import Stamp
 from boundary.tools import ToolFailure
 
 MAX_KEPT = 100_000
@@ -25,7 +27,6 @@ VALUE_MAX = 500
 BUCKET = "bucket"
 """Name of the span of time in a group's key."""
 
-_EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 _BUCKETS_CACHED = 4096
 
 Key = tuple[bytes, ...]
@@ -177,7 +178,7 @@ class Buckets:
         return start
 
     def _floor(self, minute: int) -> datetime:
-        local = (_EPOCH_START + timedelta(minutes=minute)).astimezone(self._zone).replace(second=0, microsecond=0)
+        local = (EPOCH_START + timedelta(minutes=minute)).astimezone(self._zone).replace(second=0, microsecond=0)
         if self._unit == "minute":
             return local
         if self._unit == "hour":

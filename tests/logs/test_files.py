@@ -160,12 +160,20 @@ def test_gzip_is_known_by_its_first_bytes(tmp_path: Path) -> None:
 def test_a_source_without_files_is_a_failure_that_names_what_is_missing(tmp_path: Path, place: dict[str, str]) -> None:
     """Searching nothing proves nothing; list_logs says so with the source."""
     tools = logs(LogSource.model_validate({"name": "app", **PLAIN, **place}).resolve(tmp_path))
-    with pytest.raises(ToolFailure, match=r"app\.log' does not exist|no file matches '\*\.log'") as failure:
+    with pytest.raises(ToolFailure, match=r"there is no file 'app\.log'|no file matches '\*\.log'") as failure:
         tools.search()
     assert str(tmp_path) not in failure.value.message
     listed = tools.project("list_logs")
     assert listed.agent_result["sources"][0]["problem"] == failure.value.message
     assert listed.evidence_status == "NO_EVIDENCE"
+
+
+def test_a_folder_where_a_file_is_declared_is_no_file(tmp_path: Path) -> None:
+    """It is neither searched nor descended into."""
+    (tmp_path / "app.log").mkdir()
+    tools = logs(LogSource(name="app", path=tmp_path / "app.log", **PLAIN))
+    with pytest.raises(ToolFailure, match="there is no file"):
+        tools.search()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -49,7 +49,7 @@ def test_one_missing_source_does_not_hide_the_others(tmp_path: Path) -> None:
     sources = [LogSource(name=name, path=tmp_path / f"{name}.log", **PLAIN) for name in ("gone", "here")]
     projection = logs(*sources).project("list_logs")
     gone, here = projection.agent_result["sources"]
-    assert "'gone.log' does not exist" in gone["problem"]
+    assert "there is no file 'gone.log'" in gone["problem"]
     assert "problem" not in here
     assert projection.evidence_status == "EVIDENCE_FOUND"
     assert str(tmp_path) not in dump(projection.agent_result).decode()

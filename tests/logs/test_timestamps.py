@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.logs.timestamps import BadTimeFormat, Clock, TimeFormat, iso_utc, parse_iso, parse_zone
+from activities.logs.formats import BadTimeFormat, TimeFormat
+from activities.logs.moments import BadZone, iso_utc, parse_iso, parse_zone
+from activities.logs.timestamps import Clock
 
 MOMENTS = st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2060, 1, 1))
 FORMATS = (
@@ -116,7 +118,7 @@ def test_a_format_that_is_unknown_or_says_too_little_is_refused(form: str) -> No
 @pytest.mark.parametrize("name", ["Mars/Olympus", "+25:00", "", "../etc/passwd", "+02", "CEST"])
 def test_a_zone_nobody_knows_is_refused(name: str) -> None:
     """IANA names, UTC and full offsets only."""
-    with pytest.raises(BadTimeFormat):
+    with pytest.raises(BadZone):
         parse_zone(name)
 
 

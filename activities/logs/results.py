@@ -1,111 +1,16 @@
-"""What an agent asks of the log tools and what it gets: models, and the JSON Schemas made of them.
+"""What an agent gets from the log tools; field descriptions are written for the agent.
 
-Above: `search`, `count` and `listing` read requests and write results with these. Below:
-pydantic. Field descriptions are written for the agent. Optional result fields that do not apply
-are left out, never null.
+Above: the tools write their results with these, `schemas` makes JSON Schemas of them. Below:
+pydantic. Optional fields that do not apply are left out, never null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from boundary.contracts import JsonObject
-
-PATTERN_MAX = 2000
-"""Characters of a pattern."""
-LIMIT_MAX = 500
-OFFSET_MAX = 10_000
-CONTEXT_MAX = 10
-TOP_MAX = 1000
-
-GroupName = Annotated[str, Field(min_length=1, max_length=100)]
-
-
-class Request(BaseModel):
-    """Arguments of a tool; an explicit null means the same as leaving a field out."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Selection(Request):
-    """Which lines of which source."""
-
-    source: str = Field(description="Name of the log source.")
-    pattern: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=PATTERN_MAX,
-        description="RE2 pattern a line must contain; ^ and $ are the line's ends. No look-around, no backreferences. "
-        "Leave out `pattern` and `text` to select every line.",
-    )
-    text: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=PATTERN_MAX,
-        description="Literal text a line must contain; instead of `pattern`.",
-    )
-    case_sensitive: bool = Field(default=True, description="False: `pattern`, `text` and `exclude` ignore case.")
-    exclude: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=PATTERN_MAX,
-        description="RE2 pattern that a line must not contain.",
-    )
-    since: str | None = Field(
-        default=None,
-        max_length=64,
-        description="ISO 8601 time, inclusive. Without an offset it is read in the source's own zone.",
-    )
-    until: str | None = Field(
-        default=None,
-        max_length=64,
-        description="ISO 8601 time, exclusive: lines at exactly this time are not selected.",
-    )
-
-
-class SearchRequest(Selection):
-    """Arguments of `search_logs`."""
-
-    order: Literal["oldest", "newest"] = Field(
-        default="oldest", description="Which lines come first, by their time, not by their place in the file."
-    )
-    limit: int = Field(default=50, ge=1, le=LIMIT_MAX, description="Most lines to return; `matched` counts all.")
-    offset: int = Field(default=0, ge=0, le=OFFSET_MAX, description="Lines to skip, for paging through the matches.")
-    context: int = Field(
-        default=0, ge=0, le=CONTEXT_MAX, description="Lines of the file to show before and after each match."
-    )
-
-
-class CountRequest(Selection):
-    """Arguments of `count_logs`."""
-
-    group_by: list[GroupName] = Field(
-        default_factory=list[str],
-        max_length=8,
-        description='Named groups of `pattern` to count by, such as ["ip"] for a pattern with (?P<ip>[0-9.]+).',
-    )
-    bucket: Literal["minute", "hour", "day"] | None = Field(
-        default=None, description="Count per span of time, too, in the source's own zone."
-    )
-    distinct: list[GroupName] = Field(
-        default_factory=list[str],
-        max_length=8,
-        description="Named groups of `pattern` whose different values to count, overall and in each group.",
-    )
-    having_min: int = Field(default=1, ge=1, description="Leave out groups with fewer lines.")
-    sort: Literal["count", "key"] = Field(
-        default="count", description="`count`: largest group first; `key`: by key, so buckets come in order of time."
-    )
-    top: int = Field(default=50, ge=1, le=TOP_MAX, description="Most groups to return; `groups_total` counts all.")
-
-
-class ListRequest(Request):
-    """Arguments of `list_logs`."""
-
-    source: str | None = Field(default=None, description="Name of one log source; leave out for all.")
 
 
 class Result(BaseModel):
@@ -274,41 +179,6 @@ class ListResult(Result):
     truncated: bool
 
 
-def arguments_schema(model: type[Request], sources: Sequence[str]) -> JsonObject:
-    """Make a tool's arguments schema; `source` is one of the declared names."""
-    schema = _plain(model.model_json_schema())
-    place: JsonObject = schema["properties"]["source"]
-    description = place["description"]
-    names = list(sources)
-    schema["properties"]["source"] = (
-        {"type": "string", "enum": names, "description": description}
-        if "source" in schema.get("required", ())
-        else {"enum": [*names, None], "default": None, "description": description}
-    )
-    return schema
-
-
-def result_schema(model: type[Result]) -> JsonObject:
-    """Make a tool's result schema."""
-    return _plain(model.model_json_schema(mode="serialization"))
-
-
 def as_json(result: Result) -> JsonObject:
     """Write a result; fields that do not apply are left out."""
     return result.model_dump(mode="json", exclude_none=True)
-
-
-def _plain(schema: Any) -> Any:
-    """Take the titles out of a schema: they only repeat the names."""
-    if isinstance(schema, dict):
-        members = cast("dict[str, Any]", schema)
-        return {
-            key: {name: _plain(part) for name, part in value.items()}
-            if key in ("properties", "$defs")
-            else _plain(value)
-            for key, value in members.items()
-            if key != "title"
-        }
-    if isinstance(schema, list):
-        return [_plain(item) for item in cast("list[Any]", schema)]
-    return schema
