@@ -274,8 +274,11 @@ async def test_an_agent_result_over_its_limit_keeps_raw_and_says_which_limit(
     assert stored.record.sha256.agent_result == hashlib.sha256(body).hexdigest()
 
 
-@pytest.mark.parametrize(("grant", "limits"), [(3_000, LIMITS), (1_000_000, LIMITS.model_copy(update={"record": 3_000}))],
-                         ids=["byte grant", "record limit"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("grant", "limits"),
+    [(3_000, LIMITS), (1_000_000, LIMITS.model_copy(update={"record": 3_000}))],
+    ids=["byte grant", "record limit"],
+)
 async def test_a_record_over_its_grant_or_limit_drops_its_bodies(
     build: Build, store: InvocationStore, grant: int, limits: RecordLimits
 ) -> None:

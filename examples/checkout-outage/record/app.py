@@ -53,8 +53,7 @@ class Pool:
         except queue.Empty:
             waited = time.monotonic() - started
             raise PoolExhausted(
-                f"pool exhausted: {POOL_SIZE} of {POOL_SIZE} connections in use, "
-                f"waited {waited:.1f} s"
+                f"pool exhausted: {POOL_SIZE} of {POOL_SIZE} connections in use, waited {waited:.1f} s"
             ) from None
         try:
             yield conn
@@ -77,8 +76,7 @@ def connection_id(conn: Connection[Any]) -> int:
 def product_page(conn: Connection[Any], sku: int) -> str | None:
     with conn.cursor() as cur:
         cur.execute(
-            "SELECT name, price_cents, qty FROM product JOIN stock USING (sku) "
-            "WHERE sku = %s",
+            "SELECT name, price_cents, qty FROM product JOIN stock USING (sku) WHERE sku = %s",
             (sku,),
         )
         row = cur.fetchone()
@@ -101,12 +99,8 @@ def checkout(conn: Connection[Any], sku: int) -> int:
     conn.begin()
     try:
         with conn.cursor() as cur:
-            cur.execute(
-                "UPDATE stock SET qty = qty - 1 WHERE sku = %s AND qty > 0", (sku,)
-            )
-            cur.execute(
-                "INSERT INTO orders (sku, ordered_at) VALUES (%s, NOW())", (sku,)
-            )
+            cur.execute("UPDATE stock SET qty = qty - 1 WHERE sku = %s AND qty > 0", (sku,))
+            cur.execute("INSERT INTO orders (sku, ordered_at) VALUES (%s, NOW())", (sku,))
             order = int(cur.lastrowid)
         conn.commit()
     except BaseException:
@@ -156,8 +150,7 @@ class Handler(BaseHTTPRequestHandler):
                 spent = time.monotonic() - started
                 self.event(
                     logging.ERROR,
-                    f"checkout sku={sku} failed after {spent:.3f} s: {error} "
-                    f"db_thread={thread_id}",
+                    f"checkout sku={sku} failed after {spent:.3f} s: {error} db_thread={thread_id}",
                 )
                 self.answer(500, "checkout failed\n")
             else:
@@ -185,9 +178,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.path != "/health":
             taken = time.monotonic() - self.started
             target = urlsplit(self.path).path
-            self.event(
-                logging.INFO, f"{self.command} {target} -> {status} in {taken:.3f} s"
-            )
+            self.event(logging.INFO, f"{self.command} {target} -> {status} in {taken:.3f} s")
         data = body.encode()
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; charset=utf-8")

@@ -120,15 +120,9 @@ def customers(port: int, seconds: float) -> None:
             time.sleep(HEALTH_CHECK_SECONDS)
 
     threads = [
-        threading.Thread(
-            target=keep_arriving, args=(PRODUCTS_PER_SECOND, until, product)
-        ),
-        threading.Thread(
-            target=keep_arriving, args=(CHECKOUTS_PER_SECOND, until, checkout)
-        ),
-        threading.Thread(
-            target=keep_arriving, args=(SEARCHES_PER_SECOND, until, search)
-        ),
+        threading.Thread(target=keep_arriving, args=(PRODUCTS_PER_SECOND, until, product)),
+        threading.Thread(target=keep_arriving, args=(CHECKOUTS_PER_SECOND, until, checkout)),
+        threading.Thread(target=keep_arriving, args=(SEARCHES_PER_SECOND, until, search)),
         threading.Thread(target=health, args=("192.0.2.10",)),
         threading.Thread(target=health, args=("192.0.2.11",)),
     ]

@@ -31,9 +31,7 @@ def warehouse_count(qty: int, lookup_seconds: float) -> int:
     return qty - (random.random() < 0.01)
 
 
-def reconcile(
-    conn: Connection[Any], batch_rows: int, lookup_seconds: float
-) -> tuple[int, int]:
+def reconcile(conn: Connection[Any], batch_rows: int, lookup_seconds: float) -> tuple[int, int]:
     """Check all rows and return (rows checked, rows that differ).
 
     Each batch is one transaction. batch_rows = 0 sets no limit to the batch.
@@ -44,17 +42,14 @@ def reconcile(
         conn.begin()
         with conn.cursor() as cur:
             cur.execute(
-                "SELECT sku, qty FROM stock WHERE sku > %s ORDER BY sku"
-                + limit
-                + " FOR UPDATE",
+                "SELECT sku, qty FROM stock WHERE sku > %s ORDER BY sku" + limit + " FOR UPDATE",
                 (last_sku,),
             )
             rows = cur.fetchall()
             for sku, qty in rows:
                 counted = warehouse_count(qty, lookup_seconds)
                 cur.execute(
-                    "UPDATE stock SET counted_qty = %s, counted_at = NOW() "
-                    "WHERE sku = %s",
+                    "UPDATE stock SET counted_qty = %s, counted_at = NOW() WHERE sku = %s",
                     (counted, sku),
                 )
                 last_sku = sku

@@ -206,9 +206,7 @@ class Recorder:
         )
 
     def start_scan(self) -> None:
-        self.start_python(
-            "scan", "load.py", "scan", f"--port={WEB_PORT}", "--seconds=9"
-        )
+        self.start_python("scan", "load.py", "scan", f"--port={WEB_PORT}", "--seconds=9")
 
     def start_report(self, number: int) -> None:
         self.start_python(f"report-{number}", "report.py", f"--db-port={DB_PORT}")
@@ -322,9 +320,7 @@ def check_ports_free() -> None:
 
 def log_deploys_to(file: Path) -> None:
     """The deploy tool writes dates as in mail (RFC 5322), in UTC."""
-    formatter = logging.Formatter(
-        "%(asctime)s %(message)s", "%a, %d %b %Y %H:%M:%S +0000"
-    )
+    formatter = logging.Formatter("%(asctime)s %(message)s", "%a, %d %b %Y %H:%M:%S +0000")
     formatter.converter = time.gmtime
     handler = logging.FileHandler(file)
     handler.setFormatter(formatter)
@@ -338,9 +334,7 @@ def stop_on_signal(signum: int, frame: object) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="a new directory")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
