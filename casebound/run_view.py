@@ -7,7 +7,6 @@ is left is shown. Nothing here asks a worker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -26,10 +25,18 @@ from boundary.contracts import (
     call_error,
 )
 from boundary.errors import ErrorCode
+from boundary.ids import is_tool_call_id
 from boundary.report import CheckedClaim, Verdict
 from boundary.run_index import IndexedRun, RunIndex
 from boundary.store import InvocationStore, StoredInvocation
 from boundary.strict_json import load
+
+EXCESS_SHOWN = 200
+"""Calls beyond a turn's limits that are listed, of each turn; a planner gone wild asks for thousands."""
+
+_EXCESS = CallResult.refused(
+    call_error(ErrorCode.BUDGET_EXCEEDED, "refused: the turn asked for more calls than a turn may")
+)
 
 
 class EvidenceStore(Protocol):
@@ -117,19 +124,29 @@ async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
     return _view(known, result, brief, await _calls(known.run_id, index, store, now_ms))
 
 
-def requested_calls(index: IndexedRun) -> list[tuple[ToolCall | None, CallResult | None, tuple[int, int]]]:
-    """List the calls of the run's chain of turns with their answers and (turn, position).
+@dataclass(frozen=True)
+class Requested:
+    """One call as a turn asked for it, and the answer it got; None: there is none yet."""
 
-    None for a call stands for an excess one, whose result says all that is known.
-    """
-    listed: list[tuple[ToolCall | None, CallResult | None, tuple[int, int]]] = []
+    call: ToolCall
+    answer: CallResult | None
+    turn: int
+    position: int
+    """Place within the turn; -1: beyond what a turn may ask for."""
+
+
+def requested_calls(index: IndexedRun) -> list[Requested]:
+    """List the calls of the run's chain of turns in request order, each with its one answer."""
+    listed: list[Requested] = []
     chain = _chain(index)
-    for number, stored in enumerate(chain):
-        results = chain[number + 1].input.results if number + 1 < len(chain) else ()
+    for place, stored in enumerate(chain):
+        answers = chain[place + 1].input.results if place + 1 < len(chain) else ()
+        number = stored.input.number
         for position, call in enumerate(stored.turn.calls):
-            result = results[position] if position < len(results) else None
-            listed.append((call, result, (stored.input.number, position)))
-        listed += [(None, _excess(call_id), (stored.input.number, -1)) for call_id in stored.excess_ids]
+            answer = answers[position] if position < len(answers) else None
+            listed.append(Requested(call, answer, number, position))
+        excess = (ToolCall(tool_call_id=call_id) for call_id in stored.excess_ids[:EXCESS_SHOWN])
+        listed += [Requested(call, _EXCESS, number, -1) for call in excess]
     return listed
 
 
@@ -144,42 +161,25 @@ def _chain(index: IndexedRun) -> list[StoredTurn]:
     return chain[::-1]
 
 
-def _excess(call_id: str | None) -> CallResult:
-    error = call_error(ErrorCode.BUDGET_EXCEEDED, "the turn asked for more calls than a turn may")
-    return CallResult.refused(call_id, error)
-
-
 async def _calls(run_id: str, index: IndexedRun, store: EvidenceStore, now_ms: int) -> tuple[CallView, ...]:
     listed = requested_calls(index)
-    ids = [call.tool_call_id for call, _, _ in listed if call and isinstance(call.tool_call_id, str)]
-    found = await store.invocations.read(run_id, _legal(ids), now_ms=now_ms)
-    return tuple(_call_view(call, result, place, found) for call, result, place in listed)
+    ids = [one.call.tool_call_id for one in listed if isinstance(one.call.tool_call_id, str)]
+    legal = [call_id for call_id in dict.fromkeys(ids) if is_tool_call_id(call_id)]
+    found = await store.invocations.read(run_id, legal, now_ms=now_ms)
+    return tuple(_call_view(one, found) for one in listed)
 
 
-def _legal(ids: Sequence[str]) -> list[str]:
-    from boundary.ids import is_tool_call_id
-
-    return [call_id for call_id in dict.fromkeys(ids) if is_tool_call_id(call_id)]
-
-
-def _call_view(
-    call: ToolCall | None,
-    result: CallResult | None,
-    place: tuple[int, int],
-    found: dict[str, StoredInvocation],
-) -> CallView:
-    call_id = call.tool_call_id if call else (result.tool_call_id if result else None)
-    name = _name(call.tool_name) if call else ""
+def _call_view(requested: Requested, found: dict[str, StoredInvocation]) -> CallView:
+    call_id, answer = requested.call.tool_call_id, requested.answer
     stored = found.get(call_id) if isinstance(call_id, str) else None
-    if stored is not None and (stored.record.turn, stored.record.position) == place:
+    if stored is not None and (stored.record.turn, stored.record.position) == (requested.turn, requested.position):
         return _recorded(stored)
-    error = result.error if result else None
     return CallView(
         tool_call_id=call_id if isinstance(call_id, str) else None,
-        tool_name=name,
-        status=result.status if result else InvocationStatus.PROJECTING,
-        evidence_status=result.evidence_status if result else EvidenceStatus.UNKNOWN,
-        error=error,
+        tool_name=_name(requested.call.tool_name),
+        status=answer.status if answer else InvocationStatus.PROJECTING,
+        evidence_status=answer.evidence_status if answer else EvidenceStatus.UNKNOWN,
+        error=answer.error if answer else None,
     )
 
 

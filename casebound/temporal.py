@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import os
 import time
+from functools import cache
 
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import RPCError
 
 from boundary.errors import CaseboundError
@@ -34,6 +37,14 @@ class TemporalUnavailable(CaseboundError):
 def short_identity() -> str:
     """Name this process in few bytes: the identity stands in most events of every history."""
     return f"cb-{os.getpid()}"
+
+
+@cache
+def quiet_runtime() -> Runtime:
+    """Make the process' SDK runtime: its core logs to Python's logging, not to stdout, which is the report's."""
+    forwarding = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
+    filters = TelemetryFilter(core_level="WARN", other_level="ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=filters, forwarding=forwarding)))
 
 
 async def connect_configured(identity: str | None = None) -> Client:
@@ -62,6 +73,7 @@ async def _connect(config: dict[str, object], identity: str | None) -> Client:
     address = config.setdefault("target_host", "localhost:7233")
     config["identity"] = identity or short_identity()
     config["data_converter"] = casebound_data_converter
+    config["runtime"] = quiet_runtime()
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             return await Client.connect(**config)  # pyright: ignore[reportArgumentType] # envconfig's keyword arguments

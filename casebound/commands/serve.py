@@ -7,17 +7,19 @@ import logging
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from casebound.cli_errors import Exit, UsageError, say
+from casebound.cli_errors import Exit, UsageError, say, tell
 from casebound.commands.interrupts import interrupts
 from casebound.commands.session import attaches, embedded_task_queue, open_checked_store
 from casebound.settings import CONFIG_NAME, Settings, load_settings
 from casebound.stack import open_stack
 from casebound.temporal import connect_configured, connect_local
 
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
 
 async def worker(config: Path | None) -> int:
     """Serve runs until SIGTERM or Ctrl-C; running tools then get the graceful time."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     settings = load_settings(config)
     if not attaches(settings):
         raise UsageError("set TEMPORAL_ADDRESS and REDIS_URL to the servers to work for; `casebound up` needs neither")
@@ -37,6 +39,7 @@ async def worker(config: Path | None) -> int:
 
 async def up(config: Path | None) -> int:
     """Run the embedded stack and a worker until Ctrl-C."""
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
     settings = load_settings(config)
     if attaches(settings):
         raise UsageError("`up` starts servers of its own: unset TEMPORAL_ADDRESS and REDIS_URL, and [store] url")
@@ -56,7 +59,8 @@ async def up(config: Path | None) -> int:
             print(f"serving      {_sources(settings)}; Ctrl-C ends", flush=True)
             ended = await _pressed_or_lost(pressed, stack.lost())
             if ended:
-                raise UsageError(f"the embedded stack was lost: {ended}")
+                tell(f"the embedded stack was lost: {ended}")
+                return Exit.FAILED
             say("stopping")
     return Exit.OK
 

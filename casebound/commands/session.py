@@ -97,6 +97,8 @@ async def open_session(settings: Settings, *, serve: bool, workers_needed: bool 
 
 
 async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: bool) -> Session:
+    # What the SDK logs about servers that do not answer is told by the command in its own words.
+    logging.getLogger().addHandler(logging.NullHandler())
     client = await connect_configured()
     store = await open_checked_store(settings, opened)
     queue = settings.worker.task_queue

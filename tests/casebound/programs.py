@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import PollWorkflowTaskQueueRequest
+from temporalio.client import Client
 
 COMMAND = (sys.executable, "-m", "casebound")
 
@@ -89,3 +95,31 @@ def casebound(
         check=False,
         stdin=subprocess.DEVNULL,
     )
+
+
+async def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Wait for a started command."""
+    out, err = await asyncio.to_thread(process.communicate, timeout=60)
+    return process.returncode, out, err
+
+
+async def run_id_of(process: subprocess.Popen[str]) -> str:
+    """Read the run id that `diagnose` says first."""
+    assert process.stderr is not None
+    while True:
+        line = await asyncio.to_thread(process.stderr.readline)
+        assert line, "the command ended before it started a run"
+        if line.startswith("run "):
+            return line.removeprefix("run ").strip()
+
+
+@asynccontextmanager
+async def poller(client: Client, task_queue: str) -> AsyncGenerator[None]:
+    """Poll a queue as a worker does, for as long as the block lasts; nobody works on what is handed out."""
+    request = PollWorkflowTaskQueueRequest(
+        namespace=client.namespace, task_queue=TaskQueue(name=task_queue), identity="poller"
+    )
+    polling = asyncio.create_task(client.workflow_service.poll_workflow_task_queue(request))
+    yield
+    polling.cancel()
+    await asyncio.gather(polling, return_exceptions=True)

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -26,6 +25,7 @@ from casebound.worker import Store, open_worker, store_over
 from tests.casebound import programs
 from tests.support.tools import FakeTool, show_raw
 from tests.support.waiting import wait_until
+from workflows.attributes import ALL
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -109,22 +109,6 @@ async def place(
     await client.aclose()
 
 
-async def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Wait for a started command."""
-    out, err = await asyncio.to_thread(process.communicate, timeout=60)
-    return process.returncode, out, err
-
-
-async def run_id_of(process: subprocess.Popen[str]) -> str:
-    """Read the run id that `diagnose` says first."""
-    assert process.stderr is not None
-    while True:
-        line = await asyncio.to_thread(process.stderr.readline)
-        assert line, "the command ended before it started a run"
-        if line.startswith("run "):
-            return line.removeprefix("run ").strip()
-
-
 async def until_second_call(place: Place, run_id: str) -> None:
     """Wait until the run's second call is being executed."""
 
@@ -162,9 +146,8 @@ async def test_a_diagnosis_prints_its_report_and_its_evidence_can_be_read(place:
     described = await place.client.get_workflow_handle(printed["workflow_id"]).describe()
     assert await described.static_summary() == "What?"
     assert await described.memo() == {"planner": "runbook book.yaml", "source": "casebound.toml"}
-    attributes: dict[str, Any] = {pair.key.name: pair.value for pair in described.typed_search_attributes}
-    assert attributes["CaseboundOwner"] == "me"
-    assert (attributes["CaseboundOutcome"], attributes["CaseboundVerdict"]) == ("REPORTED", "SUPPORTED")
+    attributes = described.typed_search_attributes
+    assert [attributes.get(key) for key in ALL] == ["REPORTED", "SUPPORTED", "me"]
 
 
 async def test_limits_of_the_command_line_are_the_runs(place: Place) -> None:
@@ -181,10 +164,10 @@ async def test_one_interrupt_stops_with_a_report(place: Place) -> None:
     """Ctrl-C once: the run concludes with the evidence at hand."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml", "--json")
-        run_id = await run_id_of(process)
+        run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
         process.send_signal(signal.SIGINT)
-        code, out, err = await ended(process)
+        code, out, err = await programs.ended(process)
     printed = json.loads(out)
     assert printed["outcome"] == "STOPPED", err
     assert printed["claims"][0]["standing"] == "proven"
@@ -196,11 +179,11 @@ async def test_two_interrupts_cancel(place: Place) -> None:
     """Ctrl-C twice: exit code 4, every record settled, the summary there without a worker."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml", "--json")
-        run_id = await run_id_of(process)
+        run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
-        code, out, err = await ended(process)
+        code, out, err = await programs.ended(process)
     assert code == 4, err
     printed = json.loads(out)
     assert (printed["run_id"], printed["outcome"]) == (run_id, "CANCELLED")
@@ -213,7 +196,7 @@ async def test_three_interrupts_leave_at_once(place: Place) -> None:
     """Even while nobody answers; the cancellation was requested all the same."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml")
-        run_id = await run_id_of(process)
+        run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
     assert process.stderr is not None
     process.send_signal(signal.SIGINT)
@@ -223,7 +206,7 @@ async def test_three_interrupts_leave_at_once(place: Place) -> None:
     while "cancelling" not in await asyncio.to_thread(process.stderr.readline):
         pass
     process.send_signal(signal.SIGINT)
-    code, out, _ = await ended(process)
+    code, out, _ = await programs.ended(process)
     assert (code, out) == (4, "")
     async with place.worker(FakeTool(work=answer, show=show_raw)):
         found = await find_run(place.client, run_id)
@@ -240,23 +223,23 @@ async def test_stop_and_cancel_from_another_terminal(place: Place) -> None:
     """By run id or workflow id; what has ended cannot be ended again."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml", "--json")
-        run_id = await run_id_of(process)
+        run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
         running = json.loads((await place.casebound("show", run_id, "--json")).stdout)
         assert (running["outcome"], running["detail"]) == (None, "still running")
         stopped = await place.casebound("stop", run_id, "--reason", "enough")
         assert stopped.returncode == 0, stopped.stderr
-        code, out, _ = await ended(process)
+        code, out, _ = await programs.ended(process)
         printed = json.loads(out)
         assert (code, printed["outcome"]) == (0, "STOPPED")
         assert "enough" in printed["detail"]
         again = await place.casebound("cancel", printed["workflow_id"])
         assert (again.returncode, "has ended (completed)" in again.stderr) == (2, True)
         process = place.start("diagnose", "--runbook", "book.yaml")
-        run_id = await run_id_of(process)
+        run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
         assert (await place.casebound("cancel", run_id)).returncode == 0
-        code, _, err = await ended(process)
+        code, _, err = await programs.ended(process)
         assert code == 4, err
 
 
@@ -264,10 +247,10 @@ async def test_a_terminated_run_is_a_failure(place: Place) -> None:
     """Nobody asked for it here; there is no report."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml")
-        found = await find_run(place.client, await run_id_of(process))
+        found = await find_run(place.client, await programs.run_id_of(process))
         assert found is not None
         await place.client.get_workflow_handle(found.workflow_id).terminate(reason="out of patience")
-        code, out, err = await ended(process)
+        code, out, err = await programs.ended(process)
     assert code == 3
     assert "Outcome   none yet: the run was terminated" in out
     assert "the run was terminated" in err
@@ -283,7 +266,7 @@ async def test_a_worker_serves_until_sigterm(place: Place) -> None:
     done = await place.casebound("diagnose", "--runbook", "book.yaml", "--json")
     assert done.returncode == 0, done.stderr
     worker.send_signal(signal.SIGTERM)
-    code, _, err = await ended(worker)
+    code, _, err = await programs.ended(worker)
     assert code == 0, err
     assert f"task queue '{queue}'" in err
     assert "worker: stopping" in err

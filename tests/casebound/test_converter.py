@@ -126,7 +126,7 @@ def test_nested_defaults_are_left_out_too() -> None:
     plan = contracts.PlanInput(
         run_id="r",
         number=2,
-        results=(contracts.CallResult(tool_call_id="a"),),
+        results=(contracts.CallResult(stored=False),),
         budget=contracts.BudgetLeft(tool_calls=1, turns=1, run_bytes=1),
         deadline_ms=5,
     )
@@ -134,7 +134,7 @@ def test_nested_defaults_are_left_out_too() -> None:
     assert json.loads(payload.data) == {
         "run_id": "r",
         "number": 2,
-        "results": [{"tool_call_id": "a"}],
+        "results": [{"stored": False}],
         "budget": {"tool_calls": 1, "turns": 1, "run_bytes": 1},
         "deadline_ms": 5,
     }
@@ -142,7 +142,7 @@ def test_nested_defaults_are_left_out_too() -> None:
 
 def test_what_the_usual_converter_wrote_can_be_read() -> None:
     """A history recorded with pydantic's own converter still replays: the encoding is the same."""
-    outcome = ToolCallOutcome(tool_call_id="a", truncated=True)
+    outcome = ToolCallOutcome(preview="a", truncated=True)
     payload = pydantic_data_converter.payload_converter.to_payload(outcome)
     assert casebound_data_converter.payload_converter.from_payload(payload, ToolCallOutcome) == outcome
 

@@ -144,7 +144,7 @@ async def test_every_requested_call_is_listed_once_in_request_order(run: Run) ->
     await run.turn(1, call("a"), call("a"), call(None, "search_logs"), excess=("late", None))
     await run.record("a", 1, 0, Ready(b'{"all": 1}', b'{"n": 18446744073709551617}', EvidenceStatus.EVIDENCE_FOUND))
     missing = call_error(ErrorCode.MISSING_TOOL_CALL_ID, "the call has no id")
-    answers = (CallResult(tool_call_id="a"), CallResult.refused("a", DUPLICATE), CallResult.refused(None, missing))
+    answers = (CallResult(), CallResult.refused(DUPLICATE), CallResult.refused(missing))
     await run.turn(2, call("b"), call("c"), call("d"), results=answers)
     await run.record("b", 2, 0, Failed(call_error(ErrorCode.EXECUTION_ERROR, "boom")))
     await run.record("c", 2, 1, None)
@@ -176,7 +176,7 @@ async def test_a_turn_beside_the_chain_is_not_shown(run: Run) -> None:
     )
     await run.store.runs.put_turn(RUN, "1:plan:other", None, other.model_dump_json().encode(), now_ms=run.now_ms)
     run.parent = first
-    await run.turn(2, call("b"), results=(CallResult(tool_call_id="a"),))
+    await run.turn(2, call("b"), results=(CallResult(),))
     assert [c.tool_call_id for c in (await view(run)).calls] == ["a", "b"]
 
 

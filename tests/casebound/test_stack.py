@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -73,6 +74,12 @@ def owner(paths: StatePaths) -> Generator[Owner]:
         process.stdout.close()
 
 
+def own_stack() -> list[psutil.Process]:
+    """The keepers and servers of this process; other fixtures' servers are its children, too."""
+    keepers = [child for child in psutil.Process().children() if "embedded_keeper" in " ".join(child.cmdline())]
+    return [process for keeper in keepers for process in (keeper, *keeper.children(recursive=True))]
+
+
 def gone(processes: list[psutil.Process]) -> bool:
     """Tell whether all of them have ended (a zombie has)."""
     return not [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
@@ -89,7 +96,7 @@ async def test_both_servers_answer_and_end_with_the_command(paths: StatePaths) -
         with redis_servers.connected(running.redis_url) as store:
             settings = store.config_get("maxmemory-policy", "appendonly")
             assert settings == {"maxmemory-policy": "noeviction", "appendonly": "yes"}
-        processes = psutil.Process().children(recursive=True)
+        processes = own_stack()
         names = sorted(Path(one.exe()).name for one in processes)
         assert [name for name in names if not name.startswith("python")] == ["temporal", "valkey-server"]
     assert gone(processes)
@@ -105,7 +112,9 @@ async def test_the_store_asks_for_the_password_that_only_this_user_can_read(path
         stranger.close()
         for file in (paths.stack_file, paths.store_config):
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert "requirepass" not in "".join(psutil.Process().children(recursive=True)[0].cmdline())
+        password = urlsplit(running.redis_url).password
+        assert password
+        assert not [process for process in own_stack() if password in " ".join(process.cmdline())]
 
 
 async def test_a_restart_keeps_histories_and_records(paths: StatePaths) -> None:
@@ -136,10 +145,9 @@ async def test_servers_die_with_a_killed_command(paths: StatePaths) -> None:
 async def test_servers_die_with_a_killed_keeper(paths: StatePaths) -> None:
     """The command notices, ends what was left behind and says why."""
     async with open_stack(paths) as running:
-        children = psutil.Process().children(recursive=True)
-        [keeper] = [one for one in children if "embedded_keeper" in " ".join(one.cmdline())]
+        children = own_stack()
         lost = running.lost()
-        keeper.kill()
+        children[0].kill()
         assert "keeper was killed" in await asyncio.wait_for(lost, 10)
     await wait_until(lambda: gone(children), description="the servers have ended")
 
@@ -148,7 +156,7 @@ async def test_the_loss_of_a_server_is_told(paths: StatePaths) -> None:
     """A run must not wait for ever for a server that is gone."""
     async with open_stack(paths) as running:
         lost = running.lost()
-        [store] = [one for one in psutil.Process().children(recursive=True) if one.name() == "valkey-server"]
+        [store] = [one for one in own_stack() if one.name() == "valkey-server"]
         store.kill()
         assert "the evidence store ended" in await asyncio.wait_for(lost, 10)
 
@@ -214,7 +222,7 @@ async def test_a_file_that_is_no_database_is_told_with_what_to_do(paths: StatePa
     assert "file is not a database" in message
     assert "what to do: the file is damaged" in message
     assert str(paths.temporal_log) in message
-    assert psutil.Process().children(recursive=True) == []
+    assert own_stack() == []
 
 
 async def test_a_port_taken_meanwhile_is_tried_again_elsewhere(
