@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-BLOCK_BYTES = 256 * 1024
+BLOCK_BYTES = 128 * 1024
 """Read at once: large enough for RE2 to run long, small enough to stay in a processor's cache."""
 
 LINE_MAX = 64 * 1024
@@ -53,11 +53,12 @@ def _whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
                 continue
             chunk = chunk[newline:]
             overlong = False
-        data = tail + chunk if tail else chunk
-        end = data.rfind(b"\n")
+        end = chunk.rfind(b"\n")
         if end >= 0:
-            yield data[:end]
-        tail = data[end + 1 :]
+            yield b"".join((tail, memoryview(chunk)[:end]))
+            tail = chunk[end + 1 :]
+        else:
+            tail += chunk
         if len(tail) > _KEPT:
             tail, overlong = tail[:_KEPT], True
     if tail:
