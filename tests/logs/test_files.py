@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -176,11 +177,23 @@ def test_a_folder_where_a_file_is_declared_is_no_file(tmp_path: Path) -> None:
         tools.search()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
-    """No retry will help."""
+@pytest.fixture
+def unprivileged() -> Iterator[None]:
+    """Run as somebody who may not read everything, also where the tests run as root."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65_534)
+    yield
+    if root:
+        os.seteuid(0)
+
+
+def test_a_file_that_may_not_be_read_is_a_failure(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """No retry will help; list_logs gives the same reason."""
     tools = app(tmp_path, LINE.format("x"))
     (tmp_path / "app.log").chmod(0)
-    with pytest.raises(ToolFailure, match="permission denied") as failure:
+    request.getfixturevalue("unprivileged")
+    with pytest.raises(ToolFailure, match=r"app\.log cannot be read: permission denied") as failure:
         tools.search()
     assert not failure.value.retryable
+    assert tools.list()["sources"][0]["problem"] == failure.value.message
