@@ -76,9 +76,7 @@ class ToolFailure(CaseboundError):
         retryable: a later attempt may succeed.
     """
 
-    def __init__(
-        self, message: str, *, code: ErrorCode = ErrorCode.EXECUTION_ERROR, retryable: bool = False
-    ) -> None:
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.EXECUTION_ERROR, retryable: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.retryable = retryable
