@@ -66,6 +66,14 @@ class FoundRun:
         return self.status is WorkflowExecutionStatus.RUNNING
 
 
+@dataclass(frozen=True)
+class StartedRun:
+    """A run that was just started."""
+
+    handle: WorkflowHandle[Any, RunResult]
+    run_id: str
+
+
 def check_record_ttl(deadline: timedelta, ttl: timedelta | None) -> None:
     """Refuse a time to live of records that the run could outlive; the run's input refuses it, too.
 
@@ -92,9 +100,7 @@ def uuid7(unix_ms: int, random: bytes) -> uuid.UUID:
     return uuid.UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
 
 
-async def start_run(
-    client: Client, request: RunInput, *, task_queue: str, source: str
-) -> WorkflowHandle[Any, RunResult]:
+async def start_run(client: Client, request: RunInput, *, task_queue: str, source: str) -> StartedRun:
     """Start a run of the request; the search attributes the server knows are asked for here."""
     from workflows.agent_run import AgentRun
 
@@ -102,7 +108,7 @@ async def start_run(
     request = request.model_copy(update={"search_attributes": known})
     workflow_id = new_workflow_id()
     planner = f"{request.planner.kind} {request.planner.name}".strip()
-    await client.start_workflow(
+    started = await client.start_workflow(
         AgentRun.run,
         request,
         id=workflow_id,
@@ -112,7 +118,7 @@ async def start_run(
         memo={"planner": planner, "source": source},
         search_attributes=_owner_attribute(request.owner, known),
     )
-    return run_handle(client, workflow_id)
+    return StartedRun(run_handle(client, workflow_id), started.first_execution_run_id or "")
 
 
 def run_handle(client: Client, workflow_id: str) -> WorkflowHandle[Any, RunResult]:

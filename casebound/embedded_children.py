@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ class Keeper:
                 *(sys.executable, "-I", "-S", embedded_keeper.__file__),
                 stdin=PIPE,
                 stdout=PIPE,
-                stderr=stderr if stderr.writable() else DEVNULL,
+                stderr=stderr,
                 start_new_session=True,
                 pass_fds=(lock_fd,),
             )

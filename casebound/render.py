@@ -48,8 +48,8 @@ class Place:
 
     ui_url: str = ""
     """Of the Temporal UI, if it is known."""
-    embedded: bool = True
-    """The UI is there only while a casebound command runs the stack."""
+    later: bool = False
+    """The UI ends with this command; `casebound up` brings it back."""
     namespace: str = "default"
 
 
@@ -60,7 +60,7 @@ def run_json(view: RunView) -> str:
 
 def report_lines(view: RunView, place: Place) -> list[Line]:
     """Make the report."""
-    parts = (_head(view), _claims(view), _could_not_check(view), _budget(view), _foot(view, place))
+    parts = (_head(view), _claims(view), _calls(view), _could_not_check(view), _budget(view), _foot(view, place))
     return [line for part in parts for line in part]
 
 
@@ -99,6 +99,17 @@ def _citation(citation: CheckedCitation) -> str:
     if citation.quote is not None:
         parts.append(f"“{one_line(citation.quote, QUOTE_SHOWN)}”")
     return "  ".join(parts)
+
+
+def _calls(view: RunView) -> Iterator[Line]:
+    """List the calls where nothing is claimed of them; failed ones are told below."""
+    if view.claims or not view.calls:
+        return
+    yield Line()
+    yield Line("Calls", "bold")
+    for call in view.calls:
+        status = call.error.code.value if call.error else f"{call.status.value}, {call.evidence_status.value}"
+        yield Line(f"  {one_line(call.tool_call_id or '(no id)', 256)}  {one_line(call.tool_name, 64)}  {status}")
 
 
 def _could_not_check(view: RunView) -> Iterator[Line]:
@@ -157,9 +168,7 @@ def _foot(view: RunView, place: Place) -> Iterator[Line]:
 
 def _open_in_ui(view: RunView, place: Place) -> str:
     path = f"/namespaces/{place.namespace}/workflows/{view.workflow_id}"
-    if place.embedded:
-        return f"casebound up, then {place.ui_url or 'http://127.0.0.1:8233'}{path}"
-    return f"{place.ui_url}{path}"
+    return f"{'casebound up, then ' if place.later else ''}{place.ui_url}{path}"
 
 
 def evidence_lines(record: CanonicalInvocation) -> list[Line]:

@@ -105,6 +105,8 @@ class KnownRun:
     ended_at: datetime | None = None
     detail: str = ""
     """Why there is no result, if it is known."""
+    cancelled: bool = False
+    """Temporal says so; a run cancelled before it was opened leaves no summary."""
 
 
 async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
@@ -116,12 +118,27 @@ async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
     now_ms = await store.backend.now_ms()
     index = await store.runs.read(known.run_id, now_ms=now_ms)
     if index is None:
-        return _view(known, known.result, None, ())
+        return view_without_store(known)
     result = known.result
     if result is None and index.summary is not None:
         result = RunResult.model_validate_json(index.summary)
     brief = RunBrief.model_validate_json(index.brief)
     return _view(known, result, brief, await _calls(known.run_id, index, store, now_ms))
+
+
+def view_without_store(known: KnownRun) -> RunView:
+    """Make the view of a run whose evidence is gone or out of reach."""
+    listed = known.result.calls if known.result else ()
+    calls = (
+        CallView(
+            tool_call_id=call.tool_call_id,
+            tool_name=call.tool_name,
+            status=call.status,
+            evidence_status=call.evidence_status,
+        )
+        for call in listed
+    )
+    return _view(known, known.result, None, tuple(calls))
 
 
 @dataclass(frozen=True)
@@ -213,6 +230,8 @@ def _view(known: KnownRun, result: RunResult | None, brief: RunBrief | None, cal
         "ended_at": known.ended_at,
         "evidence_expires_at": _time(brief.expires_at_ms) if brief else None,
     }
+    if result is None and known.cancelled:
+        facts |= {"outcome": RunOutcome.CANCELLED, "detail": "the run was cancelled and left no summary"}
     if result is not None:
         facts |= {
             "question": result.question,

@@ -38,6 +38,7 @@ async def stop(run: str, reason: str, config: Path | None) -> int:
     settings = load_settings(config)
     async with open_session(settings, serve=True) as session:
         found = await _running(session, run)
+        say("stopping ...")
         await _stop(session, found, reason, settings)
         await _ended(session, found)
         say(f"run {found.run_id} concludes with the evidence at hand; casebound show {found.run_id}")

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from activities.contracts import QUESTION_MAX, RUNBOOK_MAX_BYTES, PlannerRef, RunInput, RunLimits, RunOutcome
+from boundary.errors import StoreUnavailable
 from boundary.report import Verdict
 from casebound.cli_errors import Exit, UsageError, say, tell
-from casebound.client import check_record_ttl, find_run, start_run
+from casebound.client import check_record_ttl, start_run
 from casebound.commands.follow import Ending, follow
 from casebound.commands.output import print_report, progress_view
 from casebound.commands.session import Session, attaches, open_session
 from casebound.paths import state_paths
 from casebound.render import run_json
-from casebound.run_view import KnownRun, RunView, view_run
+from casebound.run_view import KnownRun, RunView, view_run, view_without_store
 from casebound.settings import CONFIG_NAME, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -76,15 +77,20 @@ def run_input(options: DiagnoseOptions, settings: Settings) -> RunInput:
         raise UsageError('ask a question: casebound diagnose "Why did ...?", or give the runbook a `question`')
     if len(question) > QUESTION_MAX:
         raise UsageError(f"the question has {len(question)} characters; at most {QUESTION_MAX}")
-    return RunInput(
-        question=question,
-        planner=PlannerRef(kind="runbook", name=options.runbook.name),
-        runbook=text,
-        limits=_limits(options, settings),
-        deadline_s=options.deadline.total_seconds(),
-        record_ttl_s=options.record_ttl.total_seconds() if options.record_ttl else None,
-        owner=options.owner,
-    )
+    limits = _limits(options, settings)
+    try:
+        return RunInput(
+            question=question,
+            planner=PlannerRef(kind="runbook", name=options.runbook.name),
+            runbook=text,
+            limits=limits,
+            deadline_s=options.deadline.total_seconds(),
+            record_ttl_s=options.record_ttl.total_seconds() if options.record_ttl else None,
+            owner=options.owner,
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _limits(options: DiagnoseOptions, settings: Settings) -> RunLimits:
@@ -122,25 +128,23 @@ def say_start(settings: Settings) -> None:
 
 async def _run(session: Session, request: RunInput, options: DiagnoseOptions, settings: Settings) -> int:
     source = settings.file.name if settings.file else ""
-    handle = await start_run(session.client, request, task_queue=session.task_queue, source=source)
-    found = await find_run(session.client, handle.id)
-    assert found is not None, "a run that was just started is there"
+    started = await start_run(session.client, request, task_queue=session.task_queue, source=source)
     view = progress_view()
-    view.say(f"run {found.run_id}")
+    view.say(f"run {started.run_id}")
     unheard = f"no worker has answered for the run yet (task queue {session.task_queue!r})"
-    ending = await follow(handle, view, lost=session.lost(), unheard=unheard)
+    ending = await follow(started.handle, view, lost=session.lost(), unheard=unheard)
     if ending.lost:
         tell(f"{ending.failure}; the run goes on when the same configuration is used again")
         return Exit.FAILED
     known = KnownRun(
-        run_id=found.run_id,
-        workflow_id=handle.id,
+        run_id=started.run_id,
+        workflow_id=started.handle.id,
         question=request.question,
         result=ending.result,
-        started_at=found.started_at,
         detail=ending.failure,
+        cancelled=ending.cancelled,
     )
-    shown = await view_run(known, session.store)
+    shown = await _view(known, session)
     if options.json:
         print(run_json(shown), flush=True)
     else:
@@ -151,6 +155,15 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
     if code == Exit.FAILED and session.stack is not None:
         say(f"log of the worker: {state_paths().worker_log}")
     return code
+
+
+async def _view(known: KnownRun, session: Session) -> RunView:
+    """Gather the report; the workflow's result is printed even if the store does not answer any more."""
+    try:
+        return await view_run(known, session.store)
+    except StoreUnavailable as error:
+        tell(f"the evidence store does not answer: {error.message}")
+        return view_without_store(known)
 
 
 def exit_code(view: RunView, ending: Ending) -> int:

@@ -107,7 +107,7 @@ async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: 
             f"no worker polls the task queue {queue!r} of namespace {client.namespace!r}: start one with "
             "`casebound worker --config casebound.toml` where the sources are"
         )
-    return Session(client, store, queue, Place(embedded=False, namespace=client.namespace))
+    return Session(client, store, queue, Place(namespace=client.namespace))
 
 
 async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> Session:
@@ -125,7 +125,7 @@ async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> 
     queue = embedded_task_queue(settings)
     if serve:
         await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
-    return Session(client, store, queue, Place(stack.ui_url), stack)
+    return Session(client, store, queue, Place(stack.ui_url, later=not stack.joined), stack)
 
 
 async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Store:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import CancelledError
 
 from boundary.ids import is_run_id, is_tool_call_id
 from boundary.store import StoredInvocation
@@ -88,13 +89,13 @@ async def _known(session: Session, name: str) -> KnownRun:
 
 
 async def _from_temporal(session: Session, found: FoundRun) -> KnownRun:
-    result, detail = None, "still running"
+    result, detail, cancelled = None, "still running", False
     if not found.running:
         detail = ""
         try:
             result = await run_handle(session.client, found.workflow_id).result()
         except WorkflowFailureError as error:
-            detail = failure_text(error.cause)
+            detail, cancelled = failure_text(error.cause), isinstance(error.cause, CancelledError)
     return KnownRun(
         run_id=found.run_id,
         workflow_id=found.workflow_id,
@@ -103,4 +104,5 @@ async def _from_temporal(session: Session, found: FoundRun) -> KnownRun:
         started_at=found.started_at,
         ended_at=found.closed_at,
         detail=detail,
+        cancelled=cancelled,
     )

@@ -24,4 +24,5 @@ async def main() -> None:
         await asyncio.to_thread(sys.stdin.read)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

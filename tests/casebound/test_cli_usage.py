@@ -58,6 +58,8 @@ def test_help_and_version_do_not_wait_for_temporal() -> None:
         ),
         (["diagnose", "--runbook", "book.yaml", "--config", "no.toml"], "no.toml: there is no such file"),
         (["diagnose", "--runbook", "book.yaml", "--config", "bad.toml"], "bad.toml: worker.treads: unknown key"),
+        (["diagnose", "--runbook", "book.yaml", "--owner", "o" * 201], "owner: String should have at most 200"),
+        (["diagnose", "bad \udcff byte", "--runbook", "book.yaml"], "question: "),
         (["evidence", "run", "two words"], "'two words' is no tool call id"),
         (["worker"], "set TEMPORAL_ADDRESS and REDIS_URL to the servers to work for"),
     ],

@@ -115,7 +115,7 @@ Next      casebound show 0199-run
 
 def text(view: RunView, place: Place | None = None) -> str:
     """The report as it is printed into a pipe."""
-    return "\n".join(line.text for line in report_lines(view, place or Place()))
+    return "\n".join(line.text for line in report_lines(view, place or Place("http://127.0.0.1:8233", later=True)))
 
 
 def test_a_report_says_what_is_proven_by_what_and_what_could_not_be_checked() -> None:
@@ -125,7 +125,7 @@ def test_a_report_says_what_is_proven_by_what_and_what_could_not_be_checked() ->
 
 def test_on_servers_of_ones_own_the_link_is_relative_to_their_ui() -> None:
     """Its address is not known here, the path in it is."""
-    place = Place(embedded=False, namespace="ops")
+    place = Place(namespace="ops")
     assert "Temporal  /namespaces/ops/workflows/casebound-0199" in text(VIEW, place)
 
 
@@ -134,6 +134,17 @@ def test_a_run_without_an_end_says_so() -> None:
     view = RunView(run_id="r", workflow_id="w", question="Q?", detail="still running")
     assert text(view).startswith("Question  Q?\nOutcome   none yet: still running\n")
     assert "proven means" not in text(view)
+
+
+def test_where_nothing_is_claimed_the_calls_are_listed() -> None:
+    """Of a run that still goes on, and of one without a usable report."""
+    printed = text(VIEW.model_copy(update={"claims": (), "verdict": Verdict.INCONCLUSIVE}))
+    assert "Calls\n  db-errors  search_logs  READY, EVIDENCE_FOUND\n" in printed
+
+
+def test_a_running_stack_needs_no_other_command() -> None:
+    """While `casebound up` runs, the link can be opened as it is."""
+    assert "Temporal  http://127.0.0.1:8233/namespaces/default/" in text(VIEW, Place("http://127.0.0.1:8233"))
 
 
 def test_expired_evidence_is_told_and_no_command_for_it_is_offered() -> None:

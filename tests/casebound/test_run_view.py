@@ -199,6 +199,12 @@ async def test_the_stored_summary_stands_in_for_a_cancelled_runs_result(run: Run
     assert (await view(run)).outcome is RunOutcome.CANCELLED
 
 
+async def test_a_run_cancelled_before_it_was_opened_is_cancelled_all_the_same(run: Run) -> None:
+    """It left nothing in the store; Temporal knows."""
+    shown = await view(run, KnownRun(run_id=RUN, workflow_id="w", question="Why?", cancelled=True))
+    assert (shown.outcome, shown.detail) == (RunOutcome.CANCELLED, "the run was cancelled and left no summary")
+
+
 async def test_a_running_run_has_no_outcome_yet(run: Run) -> None:
     """Its question and calls are there all the same."""
     await run.open()
