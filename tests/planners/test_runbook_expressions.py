@@ -83,7 +83,7 @@ def rendered(source: str) -> Any:
         ("[1, true, 1.0, '1', 1] | unique | length", 4),
         ("nested | flatten | reverse", [3, 2, 1]),
         ("{'a': 1} | items", [["a", 1]]),
-        ("word | regex_first('from (\\\\S+)', 1)", "10.0.0.1"),
+        ("word | regex_first('from (\\S+)', 1)", "10.0.0.1"),
         ("word | regex_first('(?P<user>root)', 'user')", "root"),
         ("word | regex_all('[0-9]+') | map('int') | max", 22),
         ("word is search('password') and word is contains('root')", True),
@@ -294,3 +294,22 @@ def test_any_expression_has_a_value_or_one_of_our_errors(source: str) -> None:
     for evaluate in (value, rendered):
         with contextlib.suppress(ExpressionError, CannotEvaluate):
             evaluate(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (r"'\bfoo\d+\['", r"\bfoo\d+\["),
+        (r"'\x41\1\a\f\N'", r"\x41\1\a\f\N"),
+        (r"'one\ntwo\tthree\r'", "one\ntwo\tthree\r"),
+        (r"'it\'s'", "it's"),
+        (r'"say \"so\""', 'say "so"'),
+        (r"'\\'", r"\\"),
+        (r"'é\u00e9'", r"é\u00e9"),
+        (r"'x foobar' | regex_first('\bfoo\w+')", "foobar"),
+    ],
+)
+def test_a_backslash_in_a_string_is_a_backslash(source: str, expected: str) -> None:
+    """Patterns stand in strings as they are; only the quote itself is written with a backslash."""
+    assert value(source) == expected
+    assert rendered("{{ " + source + " }}") == expected

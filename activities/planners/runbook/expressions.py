@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2 import TemplateSyntaxError, nodes
 from jinja2.parser import Parser
 
 from activities.planners.runbook.filters import FILTERS
 from activities.planners.runbook.functions import FUNCTIONS, signature_fault
+from activities.planners.runbook.grammar import Grammar
 from activities.planners.runbook.predicates import TESTS, Function
 from activities.planners.runbook.suggest import suggest
 
@@ -28,7 +29,7 @@ NODES_MAX = 1000
 DEPTH_MAX = 50
 """Nesting of one expression."""
 
-_GRAMMAR = Environment(keep_trailing_newline=True)
+_GRAMMAR = Grammar(keep_trailing_newline=True)
 
 _VALUES = (
     nodes.Const,
