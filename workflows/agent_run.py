@@ -20,7 +20,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
 from activities.contracts import (
     CheckedReport,
@@ -260,6 +260,9 @@ class AgentRun:
         """Say why the planner's activity has no turn: an interruption, the clock, the store, or the planner."""
         last_chance = self._state.mode is not TurnMode.PLAN
         end = self._due()
+        if end is None and not last_chance and error.retry_state is RetryState.TIMEOUT:
+            # It asked for another attempt, and there is no time for one before the gathering ends.
+            return Conclusion(RunOutcome.DEADLINE_EXCEEDED, message_of(error))
         if end is not None and not (last_chance and store_lost(error)):
             return replace(end, detail=message_of(error)) if last_chance and not end.fallback else end
         if store_lost(error):

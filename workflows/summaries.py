@@ -10,7 +10,10 @@ from boundary.contracts import ReplacedText, shorten
 from boundary.redaction import Redactor
 
 SUMMARY_MAX = 100
-"""Characters; servers limit summaries (400 bytes), and the history holds each."""
+"""Characters; the history holds each summary."""
+
+SUMMARY_MAX_BYTES = 400
+"""Of the payload: a Temporal server's limit."""
 
 ARGUMENTS_SHOWN = 80
 """Characters of a call's arguments in a summary or a line of progress."""
@@ -22,20 +25,23 @@ _REDACTOR = Redactor()
 
 
 def short_arguments(arguments: str | ReplacedText) -> str:
-    """Show the argument values of a call in a few words, whatever the text is."""
+    """Show the argument values of a call in a few words, whatever the text is, secrets masked."""
     if isinstance(arguments, ReplacedText):
         return f"({arguments.reason}, {arguments.bytes} bytes)"
     try:
-        parsed: Any = json.loads(arguments or "{}")
+        shown = _values(json.loads(arguments or "{}"))
     except (ValueError, RecursionError):
-        parsed = arguments
-    shown = " ".join(_values(cast("dict[str, Any]", parsed))) if isinstance(parsed, dict) else str(parsed)
-    return shorten(" ".join(_REDACTOR.text(shown[:2000])[0].split()), ARGUMENTS_SHOWN)
+        shown = arguments
+    # Masked before it is cut: half a secret would not be recognised any more.
+    return shorten(_line_of(_REDACTOR.text(shown)[0]), ARGUMENTS_SHOWN)
 
 
 def call_summary(call_index: int, tool_name: str, arguments: str | ReplacedText) -> str:
     """Say which call this is, as in `#7 search_logs sshd "Failed password"`."""
-    return shorten(f"#{call_index} {tool_name} {short_arguments(arguments)}".rstrip(), SUMMARY_MAX)
+    summary = shorten(f"#{call_index} {tool_name} {short_arguments(arguments)}".rstrip(), SUMMARY_MAX)
+    while len(json.dumps(summary, ensure_ascii=False).encode()) > SUMMARY_MAX_BYTES:
+        summary = shorten(summary, len(summary) - 10)
+    return summary
 
 
 def current_details(progress: RunProgress) -> str:
@@ -55,14 +61,22 @@ def current_details(progress: RunProgress) -> str:
     return "\n".join(lines)
 
 
-def _values(arguments: dict[str, Any]) -> list[str]:
-    return [_value(key, value) for key, value in arguments.items()]
+def _values(parsed: Any) -> str:
+    masked = _REDACTOR.value(parsed)[0]
+    if not isinstance(masked, dict):
+        return str(masked)
+    return " ".join(_value(key, value) for key, value in cast("dict[str, Any]", masked).items())
 
 
 def _value(key: str, value: Any) -> str:
     if not isinstance(value, str):
         return f"{key}={value}"
     return f'"{value}"' if " " in value else value
+
+
+def _line_of(text: str) -> str:
+    """Put on one line what a reader can see: no control characters, no halves of characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _usage(usage: Usage) -> str:
@@ -77,5 +91,4 @@ def _line(call: CallProgress) -> str:
 
 
 def _cell(text: str) -> str:
-    short = shorten(" ".join(text.split()), 160)
-    return short.translate(_ESCAPES)
+    return shorten(_line_of(text), 160).translate(_ESCAPES)
