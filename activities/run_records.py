@@ -11,18 +11,17 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 from temporalio import activity
 
+from activities.catalog import catalog_of
 from activities.contracts import (
     CLOSE_RUN,
     OPEN_RUN,
     SETTLE_CALLS,
-    CatalogEntry,
     CloseRunInput,
     LostCall,
     OpenedRun,
     OpenRunInput,
     SettleCallsInput,
     SettledCalls,
-    ToolLimits,
 )
 from activities.edge import codes_only
 from activities.heartbeat import attempt, of_run
@@ -102,7 +101,7 @@ class RunRecords:
             question=request.question,
             planner=request.planner,
             runbook=request.runbook,
-            catalog=tuple(_entry(self._registry, name) for name in self._registry.names),
+            catalog=catalog_of(self._registry),
             deadline_ms=request.deadline_ms,
             expires_at_ms=request.expires_at_ms,
         )
@@ -144,18 +143,3 @@ class RunRecords:
             return unrecorded(call_error(error.code or lost.error.code, error.message))
         stored = begun.stored if isinstance(begun, Settled) else begun.held
         return stored.outcome(preview_chars=0)
-
-
-def _entry(registry: ToolRegistry, name: str) -> CatalogEntry:
-    tool = registry.get(name)
-    assert tool is not None, name
-    definition = tool.definition
-    return CatalogEntry(
-        name=definition.name,
-        description=definition.description,
-        arguments_schema=definition.arguments_schema,
-        result_schema=definition.result_schema,
-        limits=ToolLimits(
-            timeout_ms=definition.timeout_ms, attempts=definition.max_attempts, max_calls=definition.max_calls
-        ),
-    )

@@ -172,6 +172,23 @@ def stop(
     _leave(lambda: command(run, reason, config))
 
 
+@app.command()
+def sweep(
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: every run of the store.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be settled, change nothing.")] = False,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """Settle the calls that terminated or lost runs left open; a live run is never touched."""
+    from casebound.commands.sweep import SweepOptions
+    from casebound.commands.sweep import sweep as command
+
+    options = SweepOptions(runs=tuple(runs or ()), dry_run=dry_run, json=as_json, config=config)
+    _leave(lambda: command(options))
+
+
 def _leave(command: Callable[[], Coroutine[Any, Any, int]]) -> None:
     raise typer.Exit(run_command(command))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 import uuid
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ SUMMARY_MAX = 200
 POLLER_WAIT_S = 5.0
 POLLER_FRESH = timedelta(seconds=75)
 """A worker's poll lasts up to 60 s, and the server remembers dead workers for minutes."""
+
+_RUN_ID = re.compile(r"[0-9a-fA-F-]{36}")
+"""What Temporal makes run ids of; nothing else is put into a query."""
 
 
 class RunNotFound(CaseboundError):
@@ -138,7 +142,7 @@ async def stop_run(handle: WorkflowHandle[Any, Any], reason: str) -> StopResult:
 async def find_run(client: Client, name: str) -> FoundRun | None:
     """Find a run by workflow id or run id; None if Temporal does not know it (any more)."""
     found = await _describe(client, name)
-    if found is None and "'" not in name and '"' not in name:
+    if found is None and _RUN_ID.fullmatch(name):
         async for execution in client.list_workflows(f"RunId = '{name}'", page_size=1):
             return await _describe(client, execution.id)
     return found

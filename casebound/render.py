@@ -1,8 +1,8 @@
 """The report of a run as text for people and as one JSON object for programs.
 
-Above: `diagnose` and `show` print it to stdout. Below: `casebound.run_view`. Lines are made
-first and styled by what they are, so that the same text appears on a terminal, in a pipe and in
-tests. Text that came from tools or planners is made safe by `cli_text`.
+Above: `diagnose` and `show` print it to stdout. Below: `render_claims`, `render_calls` and
+`run_view`. Lines are made first and styled by what they are, so that the same text appears on a
+terminal, in a pipe and in tests. Text that came from tools or planners is made safe by `cli_text`.
 """
 
 from __future__ import annotations
@@ -12,34 +12,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from activities.contracts import RunBudget, Usage
-from boundary.record import CanonicalInvocation
-from boundary.report import CheckedCitation, CheckedClaim, Standing, Verdict
-from casebound.cli_text import human_bytes, one_line, visible
+from boundary.report import CitationStatus, Verdict
+from casebound.cli_text import Line, human_bytes, one_line
+from casebound.render_calls import call_name, call_text, ending
+from casebound.render_claims import claim_lines
 from casebound.run_view import RunView
 
 PROVEN_MEANS = (
     "proven means: the quoted evidence exists in this run, unchanged; it does not mean that it entails the claim."
 )
 
-MARKS = {Standing.PROVEN: "✔ proven", Standing.CITED: "• cited", Standing.UNPROVEN: "✘ unproven"}
-STYLES = {Standing.PROVEN: "green", Standing.CITED: "yellow", Standing.UNPROVEN: "red"}
+MARGIN = 10
+"""Columns before the text of a named line."""
+
+RUNNING = "still running"
+WAITING = "not at its end; it goes on while its configuration is served, by `casebound up` or the next diagnosis"
 
 VERDICTS = {
     Verdict.SUPPORTED: "every claim is proven",
     Verdict.PARTIAL: "some claim is not proven",
     Verdict.INCONCLUSIVE: "there is nothing to claim",
 }
-
-QUOTE_SHOWN = 200
-"""Characters of a quote in the text; the JSON has all of it."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of output with a rich style for all of it."""
-
-    text: str = ""
-    style: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,8 @@ class Place:
     later: bool = False
     """The UI ends with this command; `casebound up` brings it back."""
     namespace: str = "default"
+    command: str = "casebound"
+    """How the reader calls this program."""
 
 
 def run_json(view: RunView) -> str:
@@ -60,56 +55,65 @@ def run_json(view: RunView) -> str:
 
 def report_lines(view: RunView, place: Place) -> list[Line]:
     """Make the report."""
-    parts = (_head(view), _claims(view), _calls(view), _could_not_check(view), _budget(view), _foot(view, place))
+    parts = (
+        _head(view, place),
+        claim_lines(view),
+        _meaning(view),
+        _calls(view),
+        _remarks(view),
+        _could_not_check(view),
+        _budget(view),
+        _foot(view, place),
+    )
     return [line for part in parts for line in part]
 
 
-def _head(view: RunView) -> Iterator[Line]:
-    yield Line(f"Question  {one_line(view.question, 4000)}", "bold")
-    outcome = view.outcome.value if view.outcome else "none yet"
-    detail = f": {one_line(view.detail, 500)}" if view.detail else ""
-    yield Line(f"Outcome   {outcome}{detail}")
+def _head(view: RunView, place: Place) -> Iterator[Line]:
+    yield Line(f"Question  {one_line(view.question, 4000)}", "bold", MARGIN)
+    yield from _outcome(view, place)
     if view.verdict is not None:
         style = "bold green" if view.verdict is Verdict.SUPPORTED else "bold yellow"
-        yield Line(f"Verdict   {view.verdict.value}: {VERDICTS[view.verdict]}", style)
+        yield Line(f"Verdict   {view.verdict.value}: {VERDICTS[view.verdict]}", style, MARGIN)
 
 
-def _claims(view: RunView) -> Iterator[Line]:
-    for number, claim in enumerate(view.claims, 1):
+def _outcome(view: RunView, place: Place) -> Iterator[Line]:
+    """Say why the run ended; several faults of a runbook have a line each."""
+    if view.running:
+        yield Line(f"Outcome   none yet: {WAITING if place.later else RUNNING}", hang=MARGIN)
+        return
+    outcome = view.outcome.value if view.outcome else "none yet"
+    details = [one_line(line, 500) for line in view.detail.splitlines()]
+    if len(details) < 2:
+        yield Line(": ".join((f"Outcome   {outcome}", *details)), hang=MARGIN)
+        return
+    yield Line(f"Outcome   {outcome}")
+    for detail in details:
+        yield Line(f"{' ' * MARGIN}{detail}", hang=MARGIN + 2)
+
+
+def _meaning(view: RunView) -> Iterator[Line]:
+    if view.claims:
         yield Line()
-        yield from _claim(number, claim)
-
-
-def _claim(number: int, claim: CheckedClaim) -> Iterator[Line]:
-    absence = " (absence)" if claim.kind == "absence" else ""
-    first, *rest = visible(claim.text).splitlines() or [""]
-    yield Line(f"{number}. [{MARKS[claim.standing]}]{absence} {first}", STYLES[claim.standing])
-    for line in rest:
-        yield Line(f"   {line}", STYLES[claim.standing])
-    for citation in claim.citations:
-        yield Line(f"     {_citation(citation)}")
-    if not claim.citations:
-        yield Line("     cites nothing")
-
-
-def _citation(citation: CheckedCitation) -> str:
-    parts = [f"{citation.status.value:<4}", one_line(citation.tool_call_id, 256)]
-    if citation.pointer is not None:
-        parts.append(f"at {one_line(citation.pointer, 500) or '(the whole result)'}")
-    if citation.quote is not None:
-        parts.append(f"“{one_line(citation.quote, QUOTE_SHOWN)}”")
-    return "  ".join(parts)
+        yield Line(PROVEN_MEANS, "italic", 0)
 
 
 def _calls(view: RunView) -> Iterator[Line]:
-    """List the calls where nothing is claimed of them; failed ones are told below."""
+    """List the calls where nothing is claimed of them."""
     if view.claims or not view.calls:
         return
     yield Line()
-    yield Line("Calls", "bold")
+    yield Line("Calls so far" if view.running else "Calls", "bold")
     for call in view.calls:
-        status = call.error.code.value if call.error else f"{call.status.value}, {call.evidence_status.value}"
-        yield Line(f"  {one_line(call.tool_call_id or '(no id)', 256)}  {one_line(call.tool_name, 64)}  {status}")
+        yield Line(f"  {call_name(call.tool_call_id)}: {call_text(call)} -> {ending(call)}", hang=4)
+
+
+def _remarks(view: RunView) -> Iterator[Line]:
+    if not view.remarks:
+        return
+    yield Line()
+    yield Line("Left out", "bold")
+    for remark in view.remarks:
+        yield Line(f"  {one_line(remark, 500)}", "yellow", hang=4)
 
 
 def _could_not_check(view: RunView) -> Iterator[Line]:
@@ -117,19 +121,22 @@ def _could_not_check(view: RunView) -> Iterator[Line]:
         return
     yield Line()
     yield Line("Could not be checked", "bold")
+    asked = {(call.tool_call_id, call.error): call for call in view.calls if call.tool_call_id}
     for failed in view.could_not_check:
-        call = one_line(failed.tool_call_id or "(no id)", 256)
-        error = f"{failed.error.code.value}: {one_line(failed.error.message, 500)}"
-        yield Line(f"  {call}  {one_line(failed.tool_name, 64)}  {error}", "yellow")
+        call = asked.get((failed.tool_call_id, failed.error)) if failed.tool_call_id else None
+        what = call_text(call) if call else one_line(failed.tool_name, 64)
+        yield Line(f"  {call_name(failed.tool_call_id)}: {what}", "yellow", hang=4)
+        yield Line(f"    {failed.error.code.value}: {one_line(failed.error.message, 500)}", "yellow", hang=4)
     if view.could_not_check_more:
         yield Line(f"  ... and {view.could_not_check_more} more", "yellow")
 
 
 def _budget(view: RunView) -> Iterator[Line]:
-    yield Line()
+    if view.budget is not None or view.unsettled:
+        yield Line()
     if view.budget is not None:
         yield Line(f"Budget    {budget_text(view.budget)}")
-    if view.started_at and view.ended_at:
+    if view.budget is not None and view.started_at and view.ended_at:
         yield Line(f"Time      {(view.ended_at - view.started_at).total_seconds():.1f} s")
     if view.unsettled:
         yield Line(f"Unsettled {view.unsettled} records: the store was not reachable at the end", "red")
@@ -150,8 +157,6 @@ def _usage(usage: Usage) -> str:
 
 
 def _foot(view: RunView, place: Place) -> Iterator[Line]:
-    if view.claims:
-        yield Line(PROVEN_MEANS, "italic")
     yield Line()
     yield Line(f"Run       {view.run_id}")
     yield Line(f"Temporal  {_open_in_ui(view, place)}")
@@ -159,36 +164,21 @@ def _foot(view: RunView, place: Place) -> Iterator[Line]:
         yield Line(f"Evidence  kept until {view.evidence_expires_at:%Y-%m-%d %H:%M} UTC")
     else:
         yield Line("Evidence  expired, or not in this store")
-    yield Line(f"Next      casebound show {view.run_id}")
-    cited = (citation.tool_call_id for claim in view.claims for citation in claim.citations)
-    call = next(cited, None) or next((call.tool_call_id for call in view.calls if call.tool_call_id), None)
+    yield Line(f"Next      {place.command} show {view.run_id}")
+    if view.running:
+        yield Line(f"          {place.command} stop {view.run_id}")
+    call = _call_to_read(view)
     if call is not None and view.evidence_expires_at is not None:
-        yield Line(f"          casebound evidence {view.run_id} {one_line(call, 256)}")
+        yield Line(f"          {place.command} evidence {view.run_id} {one_line(call, 256)}")
+
+
+def _call_to_read(view: RunView) -> str | None:
+    """Name the call to begin with: what the last claim, which concludes, rests on."""
+    cited = (citation for claim in reversed(view.claims) for citation in claim.citations)
+    recorded = (call.tool_call_id for call in view.calls if call.executions)
+    return next((one.tool_call_id for one in cited if one.status is CitationStatus.OK), None) or next(recorded, None)
 
 
 def _open_in_ui(view: RunView, place: Place) -> str:
     path = f"/namespaces/{place.namespace}/workflows/{view.workflow_id}"
-    return f"{'casebound up, then ' if place.later else ''}{place.ui_url}{path}"
-
-
-def evidence_lines(record: CanonicalInvocation) -> list[Line]:
-    """Say what one call's record is, for above its evidence."""
-    asked = record.request.arguments
-    settled = f", settled {record.settled_at:%H:%M:%S}" if record.settled_at else ""
-    parts = {
-        "Call": f"{record.tool_call_id}  #{record.call_index}, turn {record.turn}",
-        "Tool": record.tool_name,
-        "Arguments": asked if isinstance(asked, str) else f"({asked.reason}, {asked.bytes} bytes, {asked.sha256})",
-        "Status": f"{record.status.value}, {record.evidence_status.value}",
-        "Error": f"{record.error.code.value}: {record.error.message}" if record.error else "",
-        "Times": f"begun {record.created_at:%Y-%m-%d %H:%M:%S} UTC{settled}, executions {record.executions}",
-        "Kept": f"until {record.expires_at:%Y-%m-%d %H:%M} UTC, {record.redactions} redactions",
-        "Raw": _body(record.sizes.raw, record.sha256.raw),
-        "Result": _body(record.sizes.agent_result, record.sha256.agent_result)
-        + (" (items of raw left out)" if record.truncated else ""),
-    }
-    return [Line(f"{name:<10}{one_line(text, 500)}") for name, text in parts.items() if text]
-
-
-def _body(size: int | None, digest: str | None) -> str:
-    return f"{size} bytes, sha256 {digest}" if size is not None else ""
+    return f"{f'{place.command} up, then ' if place.later else ''}{place.ui_url}{path}"

@@ -7,9 +7,10 @@ is left is shown. Nothing here asks a worker.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from activities.contracts import CallResult, FailedCall, RunBudget, RunOutcome, RunResult
 from activities.stored import RunBrief, StoredTurn
@@ -19,6 +20,7 @@ from boundary.contracts import (
     EvidenceStatus,
     Frozen,
     InvocationStatus,
+    JsonObject,
     JsonValue,
     ReplacedText,
     ToolCall,
@@ -26,10 +28,14 @@ from boundary.contracts import (
 )
 from boundary.errors import ErrorCode
 from boundary.ids import is_tool_call_id
+from boundary.redaction import Redactor
 from boundary.report import CheckedClaim, Verdict
 from boundary.run_index import IndexedRun, RunIndex
 from boundary.store import InvocationStore, StoredInvocation
-from boundary.strict_json import load
+from boundary.strict_json import StrictJsonError, load, parse_object
+
+Arguments = JsonObject | str | ReplacedText | None
+"""Of a call as the planner gave them, secrets masked: the object, or the text that is none; None: not kept."""
 
 EXCESS_SHOWN = 200
 """Calls beyond a turn's limits that are listed, of each turn; a planner gone wild asks for thousands."""
@@ -63,6 +69,9 @@ class CallView(Frozen):
 
     tool_call_id: str | None
     tool_name: str
+    turn: int | None = None
+    """None: the store, which knows, is gone."""
+    arguments: Arguments = None
     status: InvocationStatus
     evidence_status: EvidenceStatus
     error: CallError | None = None
@@ -78,11 +87,14 @@ class RunView(Frozen):
     run_id: str
     workflow_id: str
     question: str
+    running: bool = False
     outcome: RunOutcome | None = None
     verdict: Verdict | None = None
     detail: str = ""
     claims: tuple[CheckedClaim, ...] = ()
     calls: tuple[CallView, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What the planner says it did not carry out or left out of its report, each with the reason."""
     could_not_check: tuple[FailedCall, ...] = ()
     could_not_check_more: int = 0
     unsettled: int = 0
@@ -105,12 +117,14 @@ class KnownRun:
     ended_at: datetime | None = None
     detail: str = ""
     """Why there is no result, if it is known."""
+    running: bool = False
+    """Temporal says so."""
     cancelled: bool = False
     """Temporal says so; a run cancelled before it was opened leaves no summary."""
 
 
-async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
-    """Gather the view of a run.
+async def view_run(known: KnownRun, store: EvidenceStore, redactor: Redactor) -> RunView:
+    """Gather the view of a run; the redactor masks secrets in arguments and remarks, which no tool result is.
 
     Raises:
         StoreUnavailable: the store did not answer.
@@ -123,7 +137,11 @@ async def view_run(known: KnownRun, store: EvidenceStore) -> RunView:
     if result is None and index.summary is not None:
         result = RunResult.model_validate_json(index.summary)
     brief = RunBrief.model_validate_json(index.brief)
-    return _view(known, result, brief, await _calls(known.run_id, index, store, now_ms))
+    chain = _chain(index)
+    found = await _records(known.run_id, chain, store, now_ms)
+    calls = tuple(_call_view(one, found, redactor) for one in _requested(chain))
+    remarks = tuple(redactor.text(remark)[0] for remark in _remarks(chain))
+    return _view(known, result, brief, calls, remarks)
 
 
 def view_without_store(known: KnownRun) -> RunView:
@@ -142,7 +160,7 @@ def view_without_store(known: KnownRun) -> RunView:
 
 
 @dataclass(frozen=True)
-class Requested:
+class _Requested:
     """One call as a turn asked for it, and the answer it got; None: there is none yet."""
 
     call: ToolCall
@@ -152,18 +170,17 @@ class Requested:
     """Place within the turn; -1: beyond what a turn may ask for."""
 
 
-def requested_calls(index: IndexedRun) -> list[Requested]:
+def _requested(chain: Sequence[StoredTurn]) -> list[_Requested]:
     """List the calls of the run's chain of turns in request order, each with its one answer."""
-    listed: list[Requested] = []
-    chain = _chain(index)
+    listed: list[_Requested] = []
     for place, stored in enumerate(chain):
         answers = chain[place + 1].input.results if place + 1 < len(chain) else ()
         number = stored.input.number
         for position, call in enumerate(stored.turn.calls):
             answer = answers[position] if position < len(answers) else None
-            listed.append(Requested(call, answer, number, position))
+            listed.append(_Requested(call, answer, number, position))
         excess = (ToolCall(tool_call_id=call_id) for call_id in stored.excess_ids[:EXCESS_SHOWN])
-        listed += [Requested(call, _EXCESS, number, -1) for call in excess]
+        listed += [_Requested(call, _EXCESS, number, -1) for call in excess]
     return listed
 
 
@@ -178,33 +195,42 @@ def _chain(index: IndexedRun) -> list[StoredTurn]:
     return chain[::-1]
 
 
-async def _calls(run_id: str, index: IndexedRun, store: EvidenceStore, now_ms: int) -> tuple[CallView, ...]:
-    listed = requested_calls(index)
-    ids = [one.call.tool_call_id for one in listed if isinstance(one.call.tool_call_id, str)]
-    legal = [call_id for call_id in dict.fromkeys(ids) if is_tool_call_id(call_id)]
-    found = await store.invocations.read(run_id, legal, now_ms=now_ms)
-    return tuple(_call_view(one, found) for one in listed)
+def _remarks(chain: Sequence[StoredTurn]) -> Iterable[str]:
+    """Take the remarks of the last report: it tells of the whole run, an earlier one was replaced by it."""
+    return dict.fromkeys(next((stored.remarks for stored in reversed(chain) if stored.turn.reported), ()))
 
 
-def _call_view(requested: Requested, found: dict[str, StoredInvocation]) -> CallView:
+async def _records(
+    run_id: str, chain: Sequence[StoredTurn], store: EvidenceStore, now_ms: int
+) -> dict[str, StoredInvocation]:
+    ids = [call.tool_call_id for stored in chain for call in stored.turn.calls]
+    legal = {call_id: None for call_id in ids if isinstance(call_id, str) and is_tool_call_id(call_id)}
+    return await store.invocations.read(run_id, list(legal), now_ms=now_ms)
+
+
+def _call_view(requested: _Requested, found: dict[str, StoredInvocation], redactor: Redactor) -> CallView:
     call_id, answer = requested.call.tool_call_id, requested.answer
     stored = found.get(call_id) if isinstance(call_id, str) else None
     if stored is not None and (stored.record.turn, stored.record.position) == (requested.turn, requested.position):
-        return _recorded(stored)
+        return _recorded(stored, redactor)
     return CallView(
         tool_call_id=call_id if isinstance(call_id, str) else None,
         tool_name=_name(requested.call.tool_name),
+        turn=requested.turn,
+        arguments=_masked(requested.call.arguments, redactor) if requested.position >= 0 else None,
         status=answer.status if answer else InvocationStatus.PROJECTING,
         evidence_status=answer.evidence_status if answer else EvidenceStatus.UNKNOWN,
         error=answer.error if answer else None,
     )
 
 
-def _recorded(stored: StoredInvocation) -> CallView:
+def _recorded(stored: StoredInvocation, redactor: Redactor) -> CallView:
     record = stored.record
     return CallView(
         tool_call_id=record.tool_call_id,
         tool_name=record.tool_name,
+        turn=record.turn,
+        arguments=_masked(record.request.arguments, redactor),
         status=record.status,
         evidence_status=record.evidence_status,
         error=record.error,
@@ -215,17 +241,35 @@ def _recorded(stored: StoredInvocation) -> CallView:
     )
 
 
+def _masked(arguments: str | ReplacedText, redactor: Redactor) -> Arguments:
+    """Read and mask arguments; a text that is no strict JSON object stays a text."""
+    if isinstance(arguments, ReplacedText):
+        return arguments
+    try:
+        return cast(JsonObject, redactor.value(parse_object(arguments))[0])
+    except StrictJsonError:
+        return redactor.text(arguments)[0]
+
+
 def _name(name: str | ReplacedText) -> str:
     return name if isinstance(name, str) else f"({name.reason}, {name.bytes} bytes)"
 
 
-def _view(known: KnownRun, result: RunResult | None, brief: RunBrief | None, calls: tuple[CallView, ...]) -> RunView:
+def _view(
+    known: KnownRun,
+    result: RunResult | None,
+    brief: RunBrief | None,
+    calls: tuple[CallView, ...],
+    remarks: tuple[str, ...] = (),
+) -> RunView:
     facts: dict[str, Any] = {
         "run_id": known.run_id,
         "workflow_id": known.workflow_id or (brief.workflow_id if brief else ""),
         "question": brief.question if brief else known.question,
+        "running": known.running,
         "detail": known.detail,
         "calls": calls,
+        "remarks": remarks,
         "started_at": known.started_at,
         "ended_at": known.ended_at,
         "evidence_expires_at": _time(brief.expires_at_ms) if brief else None,

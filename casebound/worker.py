@@ -21,7 +21,6 @@ from temporalio.worker.workflow_sandbox import (
 )
 from temporalio.workflow import SandboxImportNotificationPolicy
 
-from activities.logs import log_tools
 from activities.planners.port import Planner
 from activities.planners.runbook import RunbookPlanner
 from activities.planning import Planning
@@ -39,6 +38,7 @@ from boundary.store import InvocationStore
 from boundary.tool_boundary import ToolBoundary
 from boundary.tools import Tool
 from casebound.settings import Settings
+from casebound.sources import declared_tools
 from workflows.agent_run import AgentRun
 
 BUILD_ID = "cb"
@@ -133,7 +133,7 @@ async def open_worker(
     Raises:
         InvalidTool: a tool's definition is not usable.
     """
-    registry = ToolRegistry(log_tools(list(settings.logs.values())) if tools is None else tools)
+    registry = ToolRegistry(declared_tools(settings) if tools is None else tools)
     planners = {"runbook": RunbookPlanner()} if planners is None else planners
     redactor = Redactor(settings.secret_values())
     with _threads(settings.worker.threads) as pool:

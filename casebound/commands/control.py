@@ -9,7 +9,7 @@ from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.service import RPCError
 
 from casebound.cli_errors import Exit, UsageError, say
-from casebound.client import FoundRun, RunNotFound, find_run, run_handle, stop_run
+from casebound.client import FoundRun, find_run, run_handle, stop_run
 from casebound.commands.session import Session, open_session
 from casebound.settings import Settings, load_settings
 
@@ -75,7 +75,7 @@ async def _stop(session: Session, found: FoundRun, reason: str, settings: Settin
 async def _running(session: Session, run: str) -> FoundRun:
     found = await find_run(session.client, run)
     if found is None:
-        raise RunNotFound(f"there is no run {run!r} here: give a run id or a workflow id as `diagnose` printed it")
+        raise session.no_run(run)
     if not found.running:
         status = found.status.name.lower() if found.status else "closed"
         raise UsageError(f"run {found.run_id} has ended ({status}): there is nothing to end")

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from activities.contracts import QUESTION_MAX, RUNBOOK_MAX_BYTES, PlannerRef, RunInput, RunLimits, RunOutcome
+from activities.contracts import (
+    QUESTION_MAX,
+    RUNBOOK_MAX_BYTES,
+    CatalogEntry,
+    PlannerRef,
+    RunInput,
+    RunLimits,
+    RunOutcome,
+)
 from boundary.errors import StoreUnavailable
+from boundary.redaction import Redactor
 from boundary.report import Verdict
 from casebound.cli_errors import Exit, UsageError, say, tell
 from casebound.client import check_record_ttl, start_run
@@ -22,6 +31,7 @@ from casebound.paths import state_paths
 from casebound.render import run_json
 from casebound.run_view import KnownRun, RunView, view_run, view_without_store
 from casebound.settings import CONFIG_NAME, Settings, load_settings
+from casebound.sources import declared_catalog
 
 if TYPE_CHECKING:
     from activities.planners.runbook import Runbook
@@ -71,7 +81,8 @@ def run_input(options: DiagnoseOptions, settings: Settings) -> RunInput:
     check_record_ttl(options.deadline, options.record_ttl)
     if options.runbook is None:
         raise UsageError("say what to do with --runbook FILE; a runbook is the only planner there is yet")
-    text, runbook = _read_runbook(options.runbook)
+    # On servers of one's own the sources are the workers', so there the worker checks the rest.
+    text, runbook = _read_runbook(options.runbook, None if attaches(settings) else declared_catalog(settings))
     question = options.question if options.question is not None else runbook.question or ""
     if not question.strip():
         raise UsageError('ask a question: casebound diagnose "Why did ...?", or give the runbook a `question`')
@@ -102,8 +113,8 @@ def _limits(options: DiagnoseOptions, settings: Settings) -> RunLimits:
         raise UsageError(f"{option}: {first['msg'].replace('Input should be', 'give a number')}") from None
 
 
-def _read_runbook(file: Path) -> tuple[str, Runbook]:
-    """Read and validate a runbook; returns its text and what it says."""
+def _read_runbook(file: Path, catalog: tuple[CatalogEntry, ...] | None) -> tuple[str, Runbook]:
+    """Read and validate a runbook, with a catalog its tools and arguments, too; returns its text and what it says."""
     from activities.planners.runbook import RunbookError, load_runbook
 
     try:
@@ -116,7 +127,7 @@ def _read_runbook(file: Path) -> tuple[str, Runbook]:
     if len(data) > RUNBOOK_MAX_BYTES:
         raise UsageError(f"--runbook: {file} has {len(data)} bytes; at most {RUNBOOK_MAX_BYTES}")
     try:
-        return text, load_runbook(text, str(file))
+        return text, load_runbook(text, str(file), catalog)
     except RunbookError as error:
         raise UsageError(str(error)) from None
 
@@ -144,7 +155,7 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
         detail=ending.failure,
         cancelled=ending.cancelled,
     )
-    shown = await _view(known, session)
+    shown = await _view(known, session, Redactor(settings.secret_values()))
     if options.json:
         print(run_json(shown), flush=True)
     else:
@@ -157,10 +168,10 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
     return code
 
 
-async def _view(known: KnownRun, session: Session) -> RunView:
+async def _view(known: KnownRun, session: Session, redactor: Redactor) -> RunView:
     """Gather the report; the workflow's result is printed even if the store does not answer any more."""
     try:
-        return await view_run(known, session.store)
+        return await view_run(known, session.store, redactor)
     except StoreUnavailable as error:
         tell(f"the evidence store does not answer: {error.message}")
         return view_without_store(known)

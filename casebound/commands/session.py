@@ -19,9 +19,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from boundary.contracts import shorten
 from boundary.errors import StoreUnavailable
 from casebound.cli_errors import UsageError, say
-from casebound.client import has_worker
+from casebound.client import RunNotFound, has_worker
 from casebound.paths import state_paths
 from casebound.render import Place
 from casebound.settings import Settings
@@ -54,6 +55,19 @@ class Session:
     def lost(self) -> asyncio.Future[str] | None:
         """Start a wait that ends, with the reason, when the embedded stack is gone."""
         return self.stack.lost() if self.stack else None
+
+    def no_run(self, name: str) -> RunNotFound:
+        """Make the error of a run that neither server knows: where was looked, and where it may be."""
+        if self.stack is None:
+            where = f"namespace {self.place.namespace!r} and its evidence store"
+            other = "of the embedded stack is found without TEMPORAL_ADDRESS and REDIS_URL"
+        else:
+            where = str(state_paths().root)
+            other = "of servers of your own is found with TEMPORAL_ADDRESS and REDIS_URL set"
+        return RunNotFound(
+            f"there is no run {shorten(name, 80)!r} here, in {where}\n"
+            f"  fix: give a run id or a workflow id as `diagnose` printed it; a run {other}"
+        )
 
 
 def attaches(settings: Settings, environment: Mapping[str, str] = os.environ) -> bool:

@@ -10,14 +10,16 @@ from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import CancelledError
 
 from boundary.ids import is_run_id, is_tool_call_id
+from boundary.redaction import Redactor
 from boundary.store import StoredInvocation
 from boundary.strict_json import load
 from casebound.cli_errors import Exit, UsageError, tell
-from casebound.client import FoundRun, RunNotFound, find_run, run_handle
+from casebound.client import FoundRun, find_run, run_handle
 from casebound.commands.follow import failure_text
 from casebound.commands.output import print_lines, print_report
 from casebound.commands.session import Session, open_session
-from casebound.render import evidence_lines, run_json
+from casebound.render import run_json
+from casebound.render_evidence import evidence_lines
 from casebound.run_view import KnownRun, view_run
 from casebound.settings import load_settings
 
@@ -34,8 +36,9 @@ class EvidenceOptions:
 
 async def show(run: str, config: Path | None, *, as_json: bool) -> int:
     """Print the report of a run, or how far it is."""
-    async with open_session(load_settings(config), serve=False) as session:
-        view = await view_run(await _known(session, run), session.store)
+    settings = load_settings(config)
+    async with open_session(settings, serve=False) as session:
+        view = await view_run(await _known(session, run), session.store, Redactor(settings.secret_values()))
         if as_json:
             print(run_json(view), flush=True)
         else:
@@ -47,10 +50,11 @@ async def evidence(options: EvidenceOptions) -> int:
     """Print one call's agent result, or its raw response, as JSON on stdout; what it is, on stderr."""
     if not is_tool_call_id(options.tool_call_id):
         raise UsageError(f"{options.tool_call_id!r} is no tool call id: 1 to 256 printable ASCII characters, no blank")
-    async with open_session(load_settings(options.config), serve=False) as session:
+    settings = load_settings(options.config)
+    async with open_session(settings, serve=False) as session:
         known = await _known(session, options.run)
         stored = await _record(session, known.run_id, options)
-        print_lines(evidence_lines(stored.record), stderr=True)
+        print_lines(evidence_lines(stored.record, Redactor(settings.secret_values())), stderr=True)
         body = stored.raw if options.raw else stored.agent_result
         if body is None:
             what = "raw response" if options.raw else "agent result"
@@ -85,7 +89,7 @@ async def _known(session: Session, name: str) -> KnownRun:
         index = await session.store.runs.read(name, now_ms=await session.store.backend.now_ms())
         if index is not None:
             return KnownRun(run_id=name, workflow_id="")
-    raise RunNotFound(f"there is no run {name!r} here: give a run id or a workflow id as `diagnose` printed it")
+    raise session.no_run(name)
 
 
 async def _from_temporal(session: Session, found: FoundRun) -> KnownRun:
@@ -104,5 +108,6 @@ async def _from_temporal(session: Session, found: FoundRun) -> KnownRun:
         started_at=found.started_at,
         ended_at=found.closed_at,
         detail=detail,
+        running=found.running,
         cancelled=cancelled,
     )

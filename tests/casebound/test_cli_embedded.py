@@ -84,6 +84,9 @@ def test_one_command_diagnoses_and_its_data_stay(tmp_path: Path) -> None:
     text = casebound(tmp_path, "show", printed["run_id"])
     assert "casebound up, then http://127.0.0.1:" in text.stdout
     assert f"/namespaces/default/workflows/{printed['workflow_id']}" in text.stdout
+    unknown = casebound(tmp_path, "show", "nobody's")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert f'there is no run "nobody\'s" here, in {tmp_path / "state"}\n' in unknown.stderr
     assert stack_processes(tmp_path) == []
 
 

@@ -74,6 +74,38 @@ def test_a_mistake_is_told_before_anything_is_started(tmp_path: Path, arguments:
     assert said in refused(casebound(tmp_path, *arguments), tmp_path)
 
 
+STEP = """\
+name: x
+question: Q?
+steps:
+  - id: a
+    tool: {tool}
+    arguments: {arguments}
+report:
+  claims:
+    - text: T.
+      cites: [{{call: a}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("serch_logs", "{source: app}", "book.yaml:5: there is no tool 'serch_logs'"),
+        ("search_logs", "{source: ap, pattern: x}", "book.yaml:6: search_logs: "),
+        ("search_logs", "{source: app, pattern: x, limit: many}", "book.yaml:6: search_logs: "),
+        ("search_logs", "{source: app, patern: x}", "book.yaml:6: search_logs: "),
+    ],
+)
+def test_a_runbook_that_its_own_sources_cannot_serve_is_told_before_anything_is_started(
+    tmp_path: Path, tool: str, arguments: str, said: str
+) -> None:
+    """No such tool, no such source, arguments that the tool does not take: with file and line."""
+    case(tmp_path)
+    (tmp_path / "book.yaml").write_text(STEP.format(tool=tool, arguments=arguments))
+    assert said in refused(casebound(tmp_path, "diagnose", "--runbook", "book.yaml"), tmp_path)
+
+
 def test_an_embedded_diagnosis_needs_declared_sources(tmp_path: Path) -> None:
     """Without a configuration there would be nothing to look at."""
     case(tmp_path)

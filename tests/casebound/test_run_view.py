@@ -32,6 +32,7 @@ from boundary.errors import ErrorCode
 from boundary.keys import ToolCallKeyFactory
 from boundary.memory_backend import MemoryBackend
 from boundary.record import Failed, Ready
+from boundary.redaction import Redactor
 from boundary.report import Verdict
 from boundary.store import Owned
 from casebound.run_view import KnownRun, RunView, view_run
@@ -64,8 +65,14 @@ class Run:
         )
 
     async def turn(
-        self, number: int, *calls: ToolCall, results: tuple[CallResult, ...] = (), excess: tuple[str | None, ...] = ()
+        self,
+        number: int,
+        *calls: ToolCall,
+        results: tuple[CallResult, ...] = (),
+        excess: tuple[str | None, ...] = (),
+        remarks: tuple[str, ...] | None = None,
     ) -> None:
+        """Store a turn; with remarks, even none, it is a report."""
         key = f"{number}:plan:digest"
         asked = PlanInput(
             run_id=RUN,
@@ -78,18 +85,21 @@ class Run:
         )
         stored = StoredTurn(
             input=asked,
-            turn=PlannedTurn(turn_key=key, calls=calls, excess=len(excess)),
+            turn=PlannedTurn(turn_key=key, calls=calls, excess=len(excess), reported=remarks is not None),
             excess_ids=excess,
+            remarks=remarks or (),
         )
         await self.store.runs.put_turn(RUN, key, self.parent, stored.model_dump_json().encode(), now_ms=self.now_ms)
         self.parent = key
 
-    async def record(self, call_id: str, turn: int, position: int, settlement: Ready | Failed | None) -> None:
+    async def record(
+        self, call_id: str, turn: int, position: int, settlement: Ready | Failed | None, arguments: str = "{}"
+    ) -> None:
         call = AdmittedCall(
             run_id=RUN,
             tool_call_id=call_id,
             tool_name="probe",
-            arguments="{}",
+            arguments=arguments,
             turn=turn,
             position=position,
             call_index=1,
@@ -113,8 +123,8 @@ async def run() -> Run:
     return Run(store, await store.backend.now_ms())
 
 
-def call(call_id: str | None, name: str = "probe") -> ToolCall:
-    return ToolCall(tool_call_id=call_id, tool_name=name, arguments="{}")
+def call(call_id: str | None, name: str = "probe", arguments: str | ReplacedText = "{}") -> ToolCall:
+    return ToolCall(tool_call_id=call_id, tool_name=name, arguments=arguments)
 
 
 def result(**changes: object) -> RunResult:
@@ -135,7 +145,8 @@ def result(**changes: object) -> RunResult:
 
 
 async def view(run: Run, known: KnownRun | None = None) -> RunView:
-    return await view_run(known or KnownRun(run_id=RUN, workflow_id="casebound-0199"), run.store)
+    known = known or KnownRun(run_id=RUN, workflow_id="casebound-0199")
+    return await view_run(known, run.store, Redactor(["hunter2hunter2"]))
 
 
 async def test_every_requested_call_is_listed_once_in_request_order(run: Run) -> None:
@@ -219,3 +230,44 @@ async def test_a_name_that_was_replaced_is_described(run: Run) -> None:
     await run.turn(1, ToolCall(tool_name=ReplacedText(reason="oversized", bytes=99_999, sha256="0" * 64)))
     [shown] = (await view(run)).calls
     assert (shown.tool_call_id, shown.tool_name) == (None, "(oversized, 99999 bytes)")
+
+
+async def test_each_call_tells_its_turn_and_what_it_asked(run: Run) -> None:
+    """The object, exact; else the text that is none, or what stands for one that was not kept."""
+    replaced = ReplacedText(reason="oversized", bytes=99_999, sha256="0" * 64)
+    await run.open()
+    await run.turn(1, call("a", arguments='{"q": 18446744073709551617}'), excess=("late",))
+    await run.record("a", 1, 0, Ready(b"{}", b"{}", EvidenceStatus.NO_EVIDENCE), '{"q": 18446744073709551617}')
+    refused = [call("b", arguments=""), call("c", arguments='{"q": 1, "q": 2}'), call("d", arguments=replaced)]
+    await run.turn(2, *refused, results=(CallResult(),))
+    shown = (await view(run)).calls
+    assert [(c.tool_call_id, c.turn, c.arguments) for c in shown] == [
+        ("a", 1, {"q": 2**64 + 1}),
+        ("late", 1, None),
+        ("b", 2, {}),
+        ("c", 2, '{"q": 1, "q": 2}'),
+        ("d", 2, replaced),
+    ]
+
+
+async def test_secrets_in_arguments_and_remarks_are_masked(run: Run) -> None:
+    """Those of the configuration, and what looks like one; in an object and in a text that is none."""
+    await run.open()
+    await run.turn(
+        1, call("a", arguments='{"password": "x7Kq9", "q": "hunter2hunter2"}'), call("b", arguments="hunter2hunter2")
+    )
+    await run.turn(2, remarks=("step 'a' was skipped: 'hunter2hunter2' is no list",))
+    shown = await view(run)
+    assert [c.arguments for c in shown.calls] == [{"password": "[redacted]", "q": "[redacted]"}, "[redacted]"]
+    assert shown.remarks == ("step 'a' was skipped: '[redacted]' is no list",)
+
+
+async def test_remarks_are_those_of_the_last_report_each_once(run: Run) -> None:
+    """A report tells of the whole run; the one it replaces counts no more, and a turn without one says nothing."""
+    await run.open()
+    await run.turn(1, call("a"))
+    assert (await view(run)).remarks == ()
+    await run.turn(2, remarks=("old",), results=(CallResult(),))
+    await run.turn(3, remarks=("step 'b' was skipped", "claim 2 was left out", "step 'b' was skipped"))
+    await run.turn(4)
+    assert (await view(run)).remarks == ("step 'b' was skipped", "claim 2 was left out")

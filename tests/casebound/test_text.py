@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebound.cli_text import human_bytes, one_line, visible
+from casebound.cli_text import exact_line, human_bytes, one_line, visible
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,18 @@ def test_control_characters_are_shown_not_sent(text: str, shown: str) -> None:
 @given(st.text(st.characters(codec=None)), st.integers(1, 60))
 def test_one_line_is_one_printable_line_within_its_limit(text: str, limit: int) -> None:
     """Whatever a tool says."""
-    line = one_line(text, limit)
-    assert len(line) <= limit
-    assert not [c for c in line if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+    for line in (one_line(text, limit), exact_line(text, limit).replace("\t", " ")):
+        assert len(line) <= limit
+        assert not [c for c in line if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"], include_characters="\t"))
+)
+def test_an_exact_line_is_the_text_itself_unless_it_would_act_on_the_terminal(text: str) -> None:
+    """No blank is folded, so what is copied is found where it came from."""
+    assert exact_line(text, len(text)) == text
+    assert exact_line(text, max(1, len(text) - 1)).removesuffix("…") in text
 
 
 @pytest.mark.parametrize(

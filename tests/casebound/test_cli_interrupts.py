@@ -1,0 +1,77 @@
+"""Ctrl-C on servers of one's own: stop with a report, cancel, leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+
+import pytest
+from temporalio.client import WorkflowExecutionStatus
+
+from casebound.client import find_run
+from tests.casebound import programs
+from tests.casebound.attached import Place, answer, answer_first_only, until_second_call
+from tests.support.tools import FakeTool, show_raw
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def test_one_interrupt_stops_with_a_report(place: Place) -> None:
+    """Ctrl-C once: the run concludes with the evidence at hand."""
+    async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
+        process = place.start("diagnose", "--runbook", "book.yaml", "--json")
+        run_id = await programs.run_id_of(process)
+        await until_second_call(place, run_id)
+        process.send_signal(signal.SIGINT)
+        code, out, err = await programs.ended(process)
+    printed = json.loads(out)
+    assert printed["outcome"] == "STOPPED", err
+    assert printed["claims"][0]["standing"] == "proven"
+    assert code == 0
+    assert "stopping: the run concludes with the evidence at hand" in err
+
+
+async def test_two_interrupts_cancel(place: Place) -> None:
+    """Ctrl-C twice: exit code 4, every record settled, the summary there without a worker."""
+    async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
+        process = place.start("diagnose", "--runbook", "book.yaml", "--json")
+        run_id = await programs.run_id_of(process)
+        await until_second_call(place, run_id)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        code, out, err = await programs.ended(process)
+    assert code == 4, err
+    printed = json.loads(out)
+    assert (printed["run_id"], printed["outcome"]) == (run_id, "CANCELLED")
+    assert [call["status"] for call in printed["calls"]] == ["READY", "ERROR"]
+    shown = await place.casebound("show", run_id, "--json")
+    assert json.loads(shown.stdout)["outcome"] == "CANCELLED"
+
+
+async def test_three_interrupts_leave_at_once(place: Place) -> None:
+    """Even while nobody answers; the cancellation was requested all the same."""
+    async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
+        process = place.start("diagnose", "--runbook", "book.yaml")
+        run_id = await programs.run_id_of(process)
+        await until_second_call(place, run_id)
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    while "stopping" not in await asyncio.to_thread(process.stderr.readline):
+        pass
+    process.send_signal(signal.SIGINT)
+    while "cancelling" not in await asyncio.to_thread(process.stderr.readline):
+        pass
+    process.send_signal(signal.SIGINT)
+    code, out, _ = await programs.ended(process)
+    assert (code, out) == (4, "")
+    async with place.worker(FakeTool(work=answer, show=show_raw)):
+        found = await find_run(place.client, run_id)
+        assert found is not None
+        handle = place.client.get_workflow_handle(found.workflow_id)
+
+        async def cancelled() -> bool:
+            return (await handle.describe()).status is WorkflowExecutionStatus.CANCELED
+
+        await wait_until(cancelled, description="the run is cancelled", timeout=30)
