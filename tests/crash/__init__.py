@@ -1,0 +1,1 @@
+"""Who owns a call when workers die, freeze, stop or lose their store: real processes, real servers."""
