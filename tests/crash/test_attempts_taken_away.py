@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import WorkflowExecutionStatus
 
 from boundary.contracts import InvocationStatus
-from tests.crash.operator import Operator
+from tests.crash.operations import Operator
 from tests.crash.stage import Stage, heard, one_call, proved_once
 from tests.crash.watched import Point
 from tests.support.runs import RunHandle

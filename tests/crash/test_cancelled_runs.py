@@ -16,7 +16,7 @@ from activities.planners.port import Turn
 from boundary.contracts import InvocationStatus
 from boundary.errors import ErrorCode
 from boundary.report import Standing
-from tests.crash.operator import Operator
+from tests.crash.operations import Operator
 from tests.crash.private_valkey import PrivateValkey
 from tests.crash.stage import Stage, heard, one_call
 from tests.crash.watched import Point

@@ -9,7 +9,7 @@ import pytest
 from activities.contracts import RunOutcome
 from boundary.contracts import InvocationStatus
 from boundary.errors import ErrorCode
-from tests.crash.operator import Operator
+from tests.crash.operations import Operator
 from tests.crash.processes import SOON_S
 from tests.crash.stage import Stage, one_call, proved_once
 from tests.crash.watched import Point

@@ -65,6 +65,22 @@ async def test_a_run_that_never_gets_its_store_ends_store_lost(breakable: Stage,
 
 
 @pytest.mark.proves("INV-NO-INPUT-KILLS-A-RUN")
+async def test_a_run_whose_store_leaves_for_good_ends_store_lost(breakable: Stage, valkey: PrivateValkey) -> None:
+    """Away from the middle until the deadline: no turn can be had, the run says why and lists its settled call."""
+    async with breakable.worker(one_call(), hold_at=Point.AFTER_SETTLE) as points:
+        handle = await breakable.start(deadline_s=6)
+        await heard(points, Point.AFTER_SETTLE)
+        valkey.stop()
+        points.release()
+        result = await handle.result()
+    valkey.start()
+    done = await breakable.harness.finished(handle, result)
+    assert (result.outcome, result.verdict, result.claims) == (RunOutcome.STORE_LOST, Verdict.INCONCLUSIVE, ())
+    assert [(listed.tool_call_id, listed.status) for listed in result.calls] == [("one", InvocationStatus.READY)]
+    assert done.records["one"].record.status is InvocationStatus.READY
+
+
+@pytest.mark.proves("INV-NO-INPUT-KILLS-A-RUN")
 @pytest.mark.parametrize(
     ("point", "code"),
     [(Point.AFTER_TURN, None), (Point.IN_TOOL, ErrorCode.RECORD_EXPIRED), (Point.AFTER_SETTLE, None)],

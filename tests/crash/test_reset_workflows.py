@@ -8,7 +8,7 @@ from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from activities.stored import StoredTurn
 from boundary.contracts import InvocationStatus
 from casebound.client import run_handle
-from tests.crash.operator import Operator, task_that_scheduled
+from tests.crash.operations import Operator, task_that_scheduled
 from tests.crash.stage import Stage, first_run_id, heard, one_call, proved_once
 from tests.crash.watched import Point
 from tests.support.runs import Finished, RunHandle, replay
