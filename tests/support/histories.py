@@ -130,7 +130,7 @@ class _HangsWhilePlanning(BlockingPlanner):
         return await self._script.next_turn(plan, run)
 
 
-class _Breakable(MemoryBackend):
+class Breakable(MemoryBackend):
     """A store that stops answering: every operation looks first whether its key is there."""
 
     down = False
@@ -307,7 +307,7 @@ async def unsettled(harness: Harness) -> Finished:
 @contextlib.contextmanager
 def _broken(harness: Harness) -> Generator[None]:
     """Let the store answer nothing until the block ends."""
-    backend = cast(_Breakable, harness.store.backend)
+    backend = cast(Breakable, harness.store.backend)
     backend.down = True
     yield
     backend.down = False
@@ -365,7 +365,7 @@ async def record(wanted: Sequence[str] = ()) -> None:
         client = await env.connect_client(data_converter=casebound_data_converter, identity="recorder")
         for name in wanted or SCENARIOS:
             scenario, outcome = SCENARIOS[name]
-            store = await store_over(_Breakable(), "casebound")
+            store = await store_over(Breakable(), "casebound")
             done = await scenario(Harness(client, store, name))
             assert done.result.outcome is outcome, f"{name}: {done.result}"
             path = DIRECTORY / f"{name}.json"
