@@ -76,6 +76,10 @@ class Backend(Protocol):
         """Read every field of a key; None when it is expired or gone."""
         ...
 
+    async def keys_with(self, head: str) -> list[str]:
+        """List the keys that begin with `head`, each once, in any order; expired ones may be among them."""
+        ...
+
     async def now_ms(self) -> int:
         """The store's own clock, for use outside activities."""
         ...

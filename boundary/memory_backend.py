@@ -79,6 +79,10 @@ class MemoryBackend:
         """See `Backend.read_all`."""
         return dict(self._data[key]) if self._alive(key, now_ms) else None
 
+    async def keys_with(self, head: str) -> list[str]:
+        """See `Backend.keys_with`."""
+        return [key for key in self._data if key.startswith(head)]
+
     async def now_ms(self) -> int:
         """See `Backend.now_ms`."""
         return self._clock()

@@ -13,7 +13,7 @@ Contracts of the scripts (all take KEYS[1] = key; answers are {0} done, {1, valu
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from hashlib import sha1
 from typing import Any, TypeVar, cast
 from uuid import uuid4
@@ -44,6 +44,9 @@ MAX_CONNECTIONS = 64
 
 STORE_ID_TTL_MS = 10 * 365 * 24 * 3600 * 1000
 """Ten years: every key has a TTL, and this one should outlive all others."""
+
+SCAN_COUNT = 1000
+"""Keys a server looks at before it answers other clients again."""
 
 _DONE, _THERE = 0, 1
 
@@ -144,6 +147,16 @@ class RedisBackend:
         """See `Backend.read_all`."""
         held = cast("dict[bytes, bytes]", await _guarded(self._client.hgetall(key)))
         return _living({name.decode(): value for name, value in held.items()}, now_ms)
+
+    async def keys_with(self, head: str) -> list[str]:
+        """See `Backend.keys_with`; `head` has nothing that a pattern would read as a wildcard."""
+
+        async def scanned() -> set[bytes]:
+            # A cluster's client asks each node; a server may name a key twice.
+            found = cast("AsyncIterator[bytes]", self._client.scan_iter(f"{head}*", SCAN_COUNT, _type="hash"))
+            return {key async for key in found}
+
+        return [key.decode(errors="replace") for key in cast("set[bytes]", await _guarded(scanned()))]
 
     async def now_ms(self) -> int:
         """See `Backend.now_ms`."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from boundary.backend import Backend, Existing, Expired
 from boundary.errors import RecordExpired
+from boundary.ids import is_run_id
 from boundary.keys import ToolCallKeyFactory
 
 CHAIN_MAX_BYTES = 32 * 1024 * 1024
@@ -81,6 +82,12 @@ class RunIndex:
             return None
         turns = {name.removeprefix("turn:"): value for name, value in held.items() if name.startswith("turn:")}
         return IndexedRun(held["brief"], turns, held.get("summary"))
+
+    async def ids(self) -> list[str]:
+        """List the runs that have an index, by walking over the store's keys; some may have expired meanwhile."""
+        head = self._keys.run("0").removesuffix("0")
+        named = [key.removeprefix(head) for key in await self._backend.keys_with(head)]
+        return sorted(run_id for run_id in named if is_run_id(run_id))
 
     async def _put(self, run_id: str, identity: str, fields: dict[str, bytes], now_ms: int) -> bytes:
         answer = await self._backend.put(self._keys.run(run_id), fields, identity=identity, now_ms=now_ms)

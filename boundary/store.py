@@ -173,6 +173,22 @@ class InvocationStore:
             return StoredInvocation(counted, encoded)
         return await self._other_outcome(held.record, answer.value, now_ms)
 
+    async def settle_lost(self, found: StoredInvocation, error: CallError, *, now_ms: int) -> StoredInvocation | None:
+        """Settle ERROR, from outside its run, a PROJECTING record as it was read, for a run that has ended.
+
+        None: it has been settled, taken over or has expired since; it stays as it is. Nothing is ever created.
+
+        Raises:
+            LifecycleError: it was settled when it was read.
+            StoreUnavailable: the store did not answer; the record may be settled.
+        """
+        done = _settled_bytes(found, Failed(error), now_ms)
+        try:
+            answer = await self._replace(found, {IDENTITY: done.encoded}, now_ms)
+        except RecordExpired:
+            return None
+        return done if isinstance(answer, Replaced) or answer.value == done.encoded else None
+
     async def read(
         self, run_id: str, tool_call_ids: Sequence[str], *, now_ms: int, agent: bool = True, raw: bool = False
     ) -> dict[str, StoredInvocation]:

@@ -175,7 +175,7 @@ def stop(
 @app.command()
 def sweep(
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="[RUN]...", help="Default: every run of the store.")
+        list[str] | None, typer.Argument(metavar="RUN", help="Run ids or workflow ids; default: every run there is.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be settled, change nothing.")] = False,
     as_json: AsJson = False,
