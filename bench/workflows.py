@@ -11,29 +11,29 @@ with workflow.unsafe.imports_passed_through():
     from activities.contracts import ToolCallInput
     from boundary.contracts import Frozen, Grant, ToolCallOutcome
 
-CALLS = 20
 BARE = "bench.bare"
 
 
 class BenchInput(Frozen):
-    """Which activity to call, and how."""
+    """Which activity to call, how often, and how."""
 
     activity: str
     store_id: str
+    calls: int
     parallel: bool = False
 
 
 @workflow.defn
 class BenchCalls:
-    """Calls one activity `CALLS` times, each time with a tool call's input."""
+    """Calls one activity, each time with a tool call's input."""
 
     @workflow.run
     async def run(self, request: BenchInput) -> None:
         """Call it, in sequence or side by side."""
         if request.parallel:
-            await asyncio.gather(*[self._call(request, number) for number in range(CALLS)])
+            await asyncio.gather(*[self._call(request, number) for number in range(request.calls)])
             return
-        for number in range(CALLS):
+        for number in range(request.calls):
             await self._call(request, number)
 
     async def _call(self, request: BenchInput, number: int) -> ToolCallOutcome:
