@@ -24,7 +24,7 @@ from boundary.contracts import (
     ToolCall,
     ToolCallOutcome,
 )
-from boundary.limits import MIB
+from boundary.limits import MIB, MIN_RECORD_BYTES
 from boundary.report import CheckedClaim, Verdict
 
 OPEN_RUN = "casebound.open_run"
@@ -85,7 +85,7 @@ class RunLimits(Frozen):
     """Turns in mode `plan`; concluding and repair come on top."""
     max_run_bytes: int = Field(default=64 * MIB, gt=0)
     """Sum of the run's record bytes."""
-    max_record_bytes: int = Field(default=9 * MIB, gt=0)
+    max_record_bytes: int = Field(default=9 * MIB, ge=MIN_RECORD_BYTES)
     """Largest single record, whatever is left of the run's bytes."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens the planner may use; None: no limit."""
@@ -166,6 +166,8 @@ class OpenedRun(Frozen):
     tools: dict[str, ToolLimits] = Field(default_factory=dict)
     store_id: str = ""
     """Made when the store was first used: a worker with another store must not serve this run."""
+    expires_at_ms: int | None = None
+    """Only where the run's index was there already and expires earlier: after a reset to before the brief."""
     fault: CallError | None = None
     """The run cannot go on: no such planner, a bad runbook, a brief of another run under its key."""
 
@@ -266,6 +268,8 @@ class LostCall(Frozen):
     turn: int
     position: int
     call_index: int
+    bytes: int = Grant.model_fields["bytes"].default
+    """Its byte grant, which a tombstone keeps to as well."""
     error: CallError
     """What to settle it with if it is not settled already."""
 

@@ -123,6 +123,7 @@ class RunRecords:
         return OpenedRun(
             tools={entry.name: entry.limits for entry in kept.catalog},
             store_id=self._store_id,
+            expires_at_ms=kept.expires_at_ms if kept.expires_at_ms != brief.expires_at_ms else None,
             fault=call_error(ErrorCode.INVALID_ARGUMENTS, fault) if fault else None,
         )
 
@@ -135,7 +136,7 @@ class RunRecords:
             turn=lost.turn,
             position=lost.position,
             call_index=lost.call_index,
-            grant=Grant(deadline_ms=now_ms, expires_at_ms=expires_at_ms, bytes=0, timeout_ms=0, attempts=1),
+            grant=Grant(deadline_ms=now_ms, expires_at_ms=expires_at_ms, bytes=lost.bytes, timeout_ms=0, attempts=1),
         )
         try:
             begun = await self._store.begin(call, nonce="finalizer", now_ms=now_ms, verdict=lost.error)

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 
 from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue, call_error
 from boundary.errors import ErrorCode
-from boundary.limits import RecordLimits
+from boundary.limits import RECORD_OWN_BYTES, RecordLimits
 from boundary.record import Failed, Ready, Settlement
 from boundary.redaction import Redactor
 from boundary.strict_json import NotJson, dump, load
 from boundary.tools import Projection, Tool
-
-RECORD_ALLOWANCE = 4096
-"""Bytes set aside for the record's own fields when the projector's budget is cut to a grant."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def explain(error: BaseException, redactor: Redactor) -> str:
 
 
 def _budget(tool: Tool, rules: EvidenceRules) -> int:
-    granted = max(rules.grant_bytes - RECORD_ALLOWANCE, 1)
+    granted = max(rules.grant_bytes - RECORD_OWN_BYTES, 1)
     return min(tool.definition.result_bytes, rules.limits.agent_result, granted)
 
 

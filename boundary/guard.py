@@ -9,6 +9,7 @@ It writes nothing and changes no text of the report.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -21,6 +22,9 @@ from boundary.strict_json import NotJson
 
 MAX_FAULTS = 50
 """Faults named to the repair turn; they stand in the history."""
+
+SHOWN_MAX_BYTES = 256 * 1024
+"""Of the scalars shown for citations that have a pointer only; a checked report has to fit Temporal's 2 MiB."""
 
 FAULT_MAX = 300
 """Characters of one fault."""
@@ -113,6 +117,7 @@ class EvidenceGuard:
                 for place in known[call_id]:
                     claim = report.claims[place.claim]
                     words[place] = check.word(claim, claim.citations[place.citation])
+        _bound_shown(words)
         claims = tuple(_checked(claim, index, words) for index, claim in enumerate(report.claims))
         return CheckedClaims(claims, _bounded(list(_faults(report, words))))
 
@@ -181,6 +186,15 @@ def _by_call(report: Report, seen: Mapping[str, str | None]) -> dict[str, list[_
         if call_id in seen:
             grouped.setdefault(call_id, []).append(place)
     return grouped
+
+
+def _bound_shown(words: dict[_Place, _Word]) -> None:
+    """Keep the scalars shown for pointers within `SHOWN_MAX_BYTES`; a later citation goes without."""
+    left = SHOWN_MAX_BYTES
+    for place, word in words.items():
+        left -= len(json.dumps(word.quote)) if word.quote is not None else 0
+        if left < 0 and word.quote is not None:
+            words[place] = word._replace(quote=None)
 
 
 def _checked(claim: Claim, index: int, words: Mapping[_Place, _Word]) -> CheckedClaim:

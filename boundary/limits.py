@@ -36,6 +36,10 @@ RECORD_MAX_BYTES = 9 * MIB
 MIN_RECORD_BYTES = 16 * KIB
 """A call is refused when less than this is left of the run's bytes and nothing runs."""
 
+RECORD_OWN_BYTES = 6 * KIB
+"""Most that a record's fields beside the argument text take: ids, times, digests, an error of 500 characters
+that JSON writes at six times their length."""
+
 JSON_MAX_DEPTH = 64
 """Nesting of arguments; deeper is INVALID_ARGUMENTS, far before any recursion limit."""
 

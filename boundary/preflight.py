@@ -15,6 +15,7 @@ from boundary.contracts import AdmittedCall, CallError, JsonObject, ReplacedText
 from boundary.errors import ErrorCode
 from boundary.ids import is_tool_call_id, is_tool_name
 from boundary.limits import ARGUMENTS_MAX_BYTES, RecordLimits
+from boundary.record import request_fits
 from boundary.registry import RegisteredTool, ToolRegistry
 from boundary.strict_json import StrictJsonError, parse_object
 from boundary.tools import Tool, ToolDefinition, ToolFailure
@@ -118,15 +119,16 @@ def _missing_tool(name: str) -> CallError:
 
 
 def _check_size(call: AdmittedCall, limits: RecordLimits) -> CallError | None:
-    """A request over its own limit or over the whole byte grant is too large; the grant itself is not used up."""
+    """A request over its own limit, or that leaves no room in the byte grant for a record, is too large."""
     size = request_bytes(call.arguments)
-    for what, limit in (("request", limits.request), ("byte grant", call.grant.bytes)):
-        if size > limit:
-            return call_error(
-                ErrorCode.RESULT_TOO_LARGE,
-                f"{what}: the argument text has {size} bytes, the limit is {limit}: send shorter arguments",
-            )
-    return None
+    if size > limits.request:
+        return _too_large("request", size, limits.request)
+    return None if request_fits(call) else _too_large("byte grant", size, call.grant.bytes)
+
+
+def _too_large(what: str, size: int, limit: int) -> CallError:
+    message = f"{what}: the argument text has {size} bytes, the limit is {limit}: send shorter arguments"
+    return call_error(ErrorCode.RESULT_TOO_LARGE, message)
 
 
 def _check_arguments(text: str | ReplacedText, registered: RegisteredTool, limits: RecordLimits) -> Preflight:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from pydantic import model_validator
+from pydantic_core import to_json
 
 from boundary.contracts import (
     AdmittedCall,
@@ -23,6 +24,7 @@ from boundary.contracts import (
     ReplacedText,
 )
 from boundary.errors import LifecycleError
+from boundary.limits import RECORD_OWN_BYTES
 
 SCHEMA_VERSION = 1
 
@@ -173,7 +175,7 @@ def new_record(call: AdmittedCall, *, nonce: str, now_ms: int, max_request_bytes
         position=call.position,
         call_index=call.call_index,
         tool_name=call.tool_name,
-        request=CallRequest(arguments=_storable(text, size, max_request_bytes)),
+        request=CallRequest(arguments=_storable(call, size, max_request_bytes)),
         status=InvocationStatus.PROJECTING,
         evidence_status=EvidenceStatus.UNKNOWN,
         owner=nonce,
@@ -275,11 +277,23 @@ def _bodies(record: CanonicalInvocation, settlement: Settlement) -> dict[str, Si
     }
 
 
-def _storable(text: str | ReplacedText, size: int, limit: int) -> str | ReplacedText:
+def request_fits(call: AdmittedCall) -> bool:
+    """Tell whether a record with the call's argument text, as JSON writes it, keeps to the byte grant."""
+    own = min(RECORD_OWN_BYTES, call.grant.bytes // 2)
+    return isinstance(call.arguments, ReplacedText) or written_bytes(call.arguments) + own <= call.grant.bytes
+
+
+def written_bytes(text: str) -> int:
+    """Bytes of the text as a JSON string; quotes take two, control characters six."""
+    return len(to_json(text.encode("utf-8", "replace").decode()))
+
+
+def _storable(call: AdmittedCall, size: int, limit: int) -> str | ReplacedText:
+    text = call.arguments
     if isinstance(text, ReplacedText):
         return text
     data = text.encode("utf-8", "surrogatepass")
-    if size > limit:
+    if size > limit or not request_fits(call):
         return ReplacedText(reason="oversized", bytes=size, sha256=sha256_hex(data))
     try:
         text.encode()

@@ -232,7 +232,8 @@ class InvocationStore:
         if verdict is None and found.lost_owners > MAX_LOST_OWNERS:
             verdict = call_error(
                 ErrorCode.WORKER_LOST,
-                f"{found.lost_owners} workers were lost while they ran this call; it may be what ends them",
+                f"{found.lost_owners} attempts of this call were lost or taken away before they settled it; "
+                "if workers died, this call may be what ends them",
             )
         if verdict is not None:
             done = _settled_bytes(held, Failed(verdict), now_ms)

@@ -51,7 +51,7 @@ SETTLE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 """Waits between repeats of a settle the store did not answer; the last one repeats."""
 
 LAST_SETTLE_S = 2.0
-"""One more settle after a cancellation met the settle itself."""
+"""How long a cancelled call may still try to settle; then the finalizer has it."""
 
 Write = Callable[[], Awaitable[StoredInvocation]]
 """A write to the store that answers the same when it is repeated."""
@@ -108,18 +108,20 @@ class ToolBoundary:
     async def _carry_out(
         self, call: AdmittedCall, passed: Passed, held: StoredInvocation, attempt: Attempt
     ) -> StoredInvocation:
+        until_ms = call.grant.deadline_ms
         try:
             settlement = await self._observe(call, passed, attempt)
         except asyncio.CancelledError:
             if not attempt.cancel_requested():
                 raise
+            until_ms = attempt.now_ms() + round(LAST_SETTLE_S * 1000)
             settlement = Failed(call_error(ErrorCode.CANCELLED, "the call was cancelled while the tool ran"))
         except ToolFailure as failure:
             error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, self.redactor.text(failure.message)[0])
             if failure.retryable and held.record.failures + 1 < call.grant.attempts:
                 return await self._failed_once(held, error, call, attempt)
             settlement = Failed(error, counts_failure=failure.retryable)
-        return await self._settle(held, settlement, call, attempt)
+        return await self._settle(held, settlement, call, attempt, until_ms)
 
     async def _observe(self, call: AdmittedCall, passed: Passed, attempt: Attempt) -> Settlement:
         """Run the tool and make its settlement; retryable failures and cancellation come out as exceptions."""
@@ -145,17 +147,19 @@ class ToolBoundary:
         self, held: StoredInvocation, error: CallError, call: AdmittedCall, attempt: Attempt
     ) -> StoredInvocation:
         now_ms = attempt.now_ms()
-        counted = await self._persist(lambda: self.store.count_failure(held, now_ms=now_ms), call, attempt)
+        counted = await self._persist(
+            lambda: self.store.count_failure(held, now_ms=now_ms), attempt, call.grant.deadline_ms
+        )
         if counted.record.settled:
             return counted
         raise AttemptFailed(error.code, error.message)
 
     async def _settle(
-        self, held: StoredInvocation, settlement: Settlement, call: AdmittedCall, attempt: Attempt
+        self, held: StoredInvocation, settlement: Settlement, call: AdmittedCall, attempt: Attempt, until_ms: int
     ) -> StoredInvocation:
         now_ms = attempt.now_ms()
         fitting = self._fitted(held, settlement, call, now_ms)
-        return await self._persist(lambda: self.store.settle(held, fitting, now_ms=now_ms), call, attempt)
+        return await self._persist(lambda: self.store.settle(held, fitting, now_ms=now_ms), attempt, until_ms)
 
     def _fitted(self, held: StoredInvocation, settlement: Settlement, call: AdmittedCall, now_ms: int) -> Settlement:
         """Drop the bodies where the record with them is over the record limit or the grant."""
@@ -167,10 +171,10 @@ class ToolBoundary:
                 return Failed(error, dropped_raw=settlement.raw, dropped_agent_result=agent)
         return settlement
 
-    async def _persist(self, write: Write, call: AdmittedCall, attempt: Attempt) -> StoredInvocation:
-        """Repeat the identical write until the store answers or the grant's deadline passes."""
+    async def _persist(self, write: Write, attempt: Attempt, until_ms: int) -> StoredInvocation:
+        """Repeat the identical write until the store answers or the time is over."""
         try:
-            return await self._repeat(write, call, attempt)
+            return await self._repeat(write, attempt, until_ms)
         except asyncio.CancelledError:
             if not attempt.cancel_requested():
                 raise
@@ -179,14 +183,14 @@ class ToolBoundary:
             except TimeoutError:
                 raise StoreUnavailable("the store did not answer before the cancelled call had to end") from None
 
-    async def _repeat(self, write: Write, call: AdmittedCall, attempt: Attempt) -> StoredInvocation:
+    async def _repeat(self, write: Write, attempt: Attempt, until_ms: int) -> StoredInvocation:
         tries = 0
         while True:
             try:
                 return await write()
             except StoreUnavailable:
                 wait_s = SETTLE_BACKOFF_S[min(tries, len(SETTLE_BACKOFF_S) - 1)]
-                if attempt.now_ms() + wait_s * 1000 >= call.grant.deadline_ms:
+                if attempt.now_ms() + wait_s * 1000 >= until_ms:
                     raise
             attempt.progress("the store does not answer; keeping the result and trying again")
             await asyncio.sleep(wait_s)

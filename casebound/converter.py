@@ -13,12 +13,15 @@ from typing import Any
 
 from pydantic_core import SchemaSerializer, core_schema
 from temporalio.api.common.v1 import Payload
+from temporalio.api.failure.v1 import Failure
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
 from temporalio.converter import (
     CompositePayloadConverter,
     DataConverter,
+    DefaultFailureConverter,
     DefaultPayloadConverter,
     JSONPlainPayloadConverter,
+    PayloadConverter,
 )
 
 _SERIALIZER = SchemaSerializer(core_schema.any_schema())
@@ -51,5 +54,19 @@ class LeanPayloadConverter(CompositePayloadConverter):
         )
 
 
-casebound_data_converter = DataConverter(payload_converter_class=LeanPayloadConverter)
+class TracelessFailureConverter(DefaultFailureConverter):
+    """Writes failures without stack traces: paths and source lines are the worker log's, not the history's."""
+
+    def to_failure(self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure) -> None:
+        """Convert the exception, and drop the trace of it and of its causes."""
+        super().to_failure(exception, payload_converter, failure)
+        current = failure
+        while current.stack_trace or current.HasField("cause"):
+            current.ClearField("stack_trace")
+            current = current.cause
+
+
+casebound_data_converter = DataConverter(
+    payload_converter_class=LeanPayloadConverter, failure_converter_class=TracelessFailureConverter
+)
 """Give it to every client and replayer of casebound's workflows."""

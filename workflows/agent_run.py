@@ -131,6 +131,7 @@ class AgentRun:
         if opened.fault is not None:
             return Conclusion(RunOutcome.PLANNER_FAILED, opened.fault.message, fallback=True)
         state.tools, state.store_id = opened.tools, opened.store_id
+        state.index_expires_ms = opened.expires_at_ms
         return None
 
     async def _gather(self) -> tuple[Conclusion, PlannedTurn | None]:
@@ -149,7 +150,9 @@ class AgentRun:
             self._state.results = await TurnCalls(self._state, planned).carry_out()
 
     async def _conclude(self, end: Conclusion) -> tuple[Conclusion, PlannedTurn | None]:
-        """Ask for the report, with no tools left."""
+        """Ask for the report, with no tools left and while there is time for it."""
+        if now_ms() >= self._state.deadline_ms:
+            return replace(end, detail=f"{end.detail}; the deadline had passed before a report could be had"), None
         planned = await self._plan(TurnMode.CONCLUDE, self._state.deadline_ms)
         if isinstance(planned, PlannedTurn):
             return end, planned

@@ -45,7 +45,7 @@ class Ledger:
     def byte_grant(self) -> int:
         """Largest record the next call may write; 0 where less than `MIN_RECORD_BYTES` is left."""
         grant = min(self.limits.max_record_bytes, self.unreserved)
-        return grant if grant >= min(MIN_RECORD_BYTES, self.limits.max_record_bytes) else 0
+        return grant if grant >= MIN_RECORD_BYTES else 0
 
     def exhausted(self) -> str | None:
         """Name the limit that stands against another call, or None."""

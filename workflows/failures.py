@@ -15,11 +15,19 @@ _BY_TIMEOUT = {
 }
 
 
+def last_failure(error: ActivityError) -> BaseException | None:
+    """Say what the activity died of: a time-out that ended its retries has the last attempt's failure as its cause."""
+    cause = error.cause
+    while isinstance(cause, TimeoutError) and isinstance(cause.cause, ApplicationError | TimeoutError):
+        cause = cause.cause
+    return cause
+
+
 def call_failure(error: ActivityError) -> CallError:
     """Say what a call is settled with when its activity died for good."""
     if is_cancelled_exception(error):
         return call_error(ErrorCode.CANCELLED, "the call was cancelled")
-    cause = error.cause
+    cause = last_failure(error)
     if isinstance(cause, TimeoutError) and cause.type is not None:
         code, message = _BY_TIMEOUT[cause.type]
         return call_error(code, message)
@@ -30,7 +38,7 @@ def call_failure(error: ActivityError) -> CallError:
 
 def error_code(error: ActivityError) -> ErrorCode | None:
     """Read the code an activity failed with, where it is one of ours."""
-    cause = error.cause
+    cause = last_failure(error)
     if not isinstance(cause, ApplicationError) or cause.type is None:
         return None
     return ErrorCode(cause.type) if cause.type in ErrorCode.__members__ else None
@@ -43,7 +51,7 @@ def store_lost(error: ActivityError) -> bool:
 
 def message_of(error: ActivityError) -> str:
     """Say in one bounded line why the activity failed."""
-    cause = error.cause
+    cause = last_failure(error)
     if isinstance(cause, ApplicationError):
         return f"{cause.type}: {cause.message}"
     return f"{error.activity_type}: {cause}" if cause is not None else f"{error.activity_type} failed"

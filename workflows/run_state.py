@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from activities.contracts import (
+    RECORD_TTL_MARGIN_S,
     CallProgress,
     CallResult,
     FailedCall,
@@ -41,6 +42,8 @@ class RunState:
     ledger: Ledger
     tools: dict[str, ToolLimits] = field(default_factory=dict)
     store_id: str = ""
+    index_expires_ms: int | None = None
+    """When the run's index, which a reset found in place, expires."""
     phase: Phase = "opening"
     mode: TurnMode = TurnMode.PLAN
     turn: int = 0
@@ -65,8 +68,9 @@ class RunState:
 
     @property
     def deadline_ms(self) -> int:
-        """When the run must be over."""
-        return self.started_ms + round(self.input.deadline_s * 1000)
+        """When the run must be over: as asked for, and with its evidence still there."""
+        asked = self.started_ms + round(self.input.deadline_s * 1000)
+        return min(asked, self.expires_ms - RECORD_TTL_MARGIN_S * 1000)
 
     @property
     def gather_ms(self) -> int:
@@ -76,7 +80,7 @@ class RunState:
     @property
     def expires_ms(self) -> int:
         """When the run's records expire."""
-        return self.started_ms + round(self.input.ttl_s * 1000)
+        return self.index_expires_ms or self.started_ms + round(self.input.ttl_s * 1000)
 
     @property
     def interrupted(self) -> bool:

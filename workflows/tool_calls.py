@@ -106,6 +106,7 @@ class TurnCalls:
                     turn=state.turn,
                     position=position,
                     call_index=call_index,
+                    bytes=grant.bytes,
                     error=call_failure(error),
                 )
             )

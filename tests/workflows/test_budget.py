@@ -18,7 +18,7 @@ LIMITS = st.builds(
     max_tool_calls=st.integers(min_value=0, max_value=12),
     max_turns=st.integers(min_value=1, max_value=5),
     max_run_bytes=SIZES,
-    max_record_bytes=SIZES,
+    max_record_bytes=st.integers(min_value=MIN_RECORD_BYTES, max_value=40 * MIN_RECORD_BYTES),
     max_tokens=st.none() | st.integers(min_value=1, max_value=100),
     max_parallel_calls=st.integers(min_value=1, max_value=6),
 )
@@ -51,7 +51,7 @@ class Runs(RuleBasedStateMachine):
     def admit(self, tool: str) -> tuple[int, int]:
         self.admitted += 1
         grant = self.ledger.admit(self.admitted, tool)
-        assert grant >= min(MIN_RECORD_BYTES, self.ledger.limits.max_record_bytes)
+        assert grant >= MIN_RECORD_BYTES
         assert grant <= self.ledger.limits.max_record_bytes
         self.at_once = max(self.at_once, self.ledger.running)
         return self.admitted, grant
@@ -111,7 +111,7 @@ def test_a_grant_is_worth_having_or_nothing(limits: RunLimits, used: int, reserv
     ledger = Ledger(limits, run_bytes=used, reserved=dict(enumerate(reserved)))
     grant = ledger.byte_grant()
     free = limits.max_run_bytes - used - sum(reserved)
-    worth_having = min(MIN_RECORD_BYTES, limits.max_record_bytes)
+    worth_having = MIN_RECORD_BYTES
     assert grant == (min(free, limits.max_record_bytes) if free >= worth_having else 0)
     assert (ledger.exhausted() is None) == (
         limits.max_tool_calls > 0 and grant > 0 and (limits.max_tokens is None or limits.max_tokens > 0)
