@@ -42,7 +42,7 @@ from workflows import activity_calls
 from workflows.attributes import OUTCOME, VERDICT
 from workflows.budget import Ledger
 from workflows.clock import now_ms
-from workflows.conclusion import Conclusion, due
+from workflows.conclusion import LAST_MOMENT_MS, Conclusion, due
 from workflows.failures import message_of, store_lost
 from workflows.run_state import Phase, RunState
 from workflows.summaries import current_details
@@ -163,7 +163,7 @@ class AgentRun:
     async def _check(self, end: Conclusion, turn: PlannedTurn) -> tuple[Conclusion, CheckedReport]:
         """Check the report; where it has faults, let the planner repair it once."""
         checked = await self._check_once(turn)
-        if isinstance(checked, CheckedReport) and checked.faults and not self._state.cancelled:
+        if isinstance(checked, CheckedReport) and checked.faults and self._may_repair():
             repaired = await self._plan(TurnMode.REPAIR, self._state.deadline_ms, checked.faults)
             if isinstance(repaired, PlannedTurn):
                 again = await self._check_once(repaired)
@@ -174,6 +174,9 @@ class AgentRun:
             detail = f"the planner handed in no usable report: {checked.faults[0] if checked.faults else ''}"
             end = Conclusion(RunOutcome.PLANNER_FAILED, detail, fallback=True)
         return end, checked
+
+    def _may_repair(self) -> bool:
+        return not self._state.cancelled and now_ms() < self._state.deadline_ms
 
     async def _check_once(self, turn: PlannedTurn) -> CheckedReport | Conclusion:
         if not turn.reported:
@@ -254,8 +257,7 @@ class AgentRun:
         return due(
             cancelled=state.cancelled,
             stopped=state.stopped,
-            now_ms=now_ms(),
-            gather_ms=state.gather_ms,
+            late=now_ms() >= state.gather_ms - (LAST_MOMENT_MS if state.cut_off else 0),
             spent=state.spent or ledger.out_of_turns() or ledger.out_of_tokens(),
         )
 

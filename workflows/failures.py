@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType, is_cancelled_exception
 
-from boundary.contracts import CallError, call_error
+from boundary.contracts import MESSAGE_MAX, CallError, call_error, shorten
 from boundary.errors import ErrorCode
 
 _BY_TIMEOUT = {
@@ -53,5 +53,5 @@ def message_of(error: ActivityError) -> str:
     """Say in one bounded line why the activity failed."""
     cause = last_failure(error)
     if isinstance(cause, ApplicationError):
-        return f"{cause.type}: {cause.message}"
-    return f"{error.activity_type}: {cause}" if cause is not None else f"{error.activity_type} failed"
+        return shorten(f"{cause.type}: {cause.message}", MESSAGE_MAX)
+    return shorten(f"{error.activity_type}: {cause or 'failed'}", MESSAGE_MAX)

@@ -55,6 +55,8 @@ class RunState:
     stopped: str | None = None
     """Reason of a `stop`, once someone asked for it."""
     cancelled: bool = False
+    cut_off: bool = False
+    """The end of the gathering came while a call ran, or before it could do anything."""
     spent: str | None = None
     """The limit of the run that a call was refused for."""
     seen: set[str] = field(default_factory=set)
@@ -133,6 +135,7 @@ class RunState:
             )
         if outcome.error is not None:
             self._fail(call_id, name, outcome.error)
+            self.cut_off = self.cut_off or outcome.error.code is ErrorCode.DEADLINE_EXCEEDED
         self._show_outcome(call_index, outcome)
         return CallResult(
             status=outcome.status,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from boundary.backend import Backend, Created
-from boundary.contracts import EvidenceStatus, InvocationStatus, call_error
+from boundary.contracts import AdmittedCall, EvidenceStatus, InvocationStatus, call_error
 from boundary.errors import (
     DuplicateToolCallId,
     ErrorCode,
@@ -17,7 +18,7 @@ from boundary.errors import (
     StaleAttempt,
 )
 from boundary.keys import ToolCallKeyFactory
-from boundary.record import Ready, encode
+from boundary.record import Failed, Ready, encode
 from boundary.store import InvocationStore, Owned, Settled, StoredInvocation
 from tests.support.calls import HOUR_MS, NOW_MS, admitted, failed, ready
 
@@ -88,15 +89,15 @@ async def test_a_stored_outcome_wins_over_execution_and_verdict(store: Invocatio
     ids=["turn", "position", "arguments", "tool"],
 )
 async def test_another_call_with_the_same_id_is_a_duplicate_and_changes_nothing(
-    store: InvocationStore, other: object
+    store: InvocationStore, other: AdmittedCall
 ) -> None:
     """Anything else under the key: DUPLICATE_TOOL_CALL_ID, the existing record stays untouched."""
     await owned(store)
     before = (await stored(store)).encoded
     with pytest.raises(DuplicateToolCallId):
-        await store.begin(other, nonce="two", now_ms=NOW_MS)  # type: ignore[arg-type] - parametrized
+        await store.begin(other, nonce="two", now_ms=NOW_MS)
     with pytest.raises(DuplicateToolCallId):
-        await store.begin(other, nonce="two", now_ms=NOW_MS, verdict=REFUSED)  # type: ignore[arg-type] - as above
+        await store.begin(other, nonce="two", now_ms=NOW_MS, verdict=REFUSED)
     assert (await stored(store)).encoded == before
 
 
@@ -188,9 +189,10 @@ async def test_ready_takes_found_or_not_found_and_nothing_else(store: Invocation
     assert (await stored(store)).record.status is InvocationStatus.PROJECTING
 
 
-@pytest.mark.parametrize(
-    "value", [[], {}, None, "", 2**63 + 1, -(2**70), 0.1, "é\u2028\U0001f600\0", {"a": [{"": []}]}], ids=repr
-)
+JSON_VALUES: list[Any] = [[], {}, None, "", 2**63 + 1, -(2**70), 0.1, "é\u2028\U0001f600\0", {"a": [{"": []}]}]
+
+
+@pytest.mark.parametrize("value", JSON_VALUES, ids=repr)
 async def test_any_json_value_round_trips_exactly(store: InvocationStore, value: object) -> None:
     """Bodies come back byte for byte: no script decodes or re-encodes them."""
     body = json.dumps(value, ensure_ascii=False).encode()
@@ -250,8 +252,6 @@ async def test_a_run_is_charged_record_and_kept_bodies(store: InvocationStore) -
     """What was dropped leaves size and digest in the record but costs no bytes."""
     kept = await store.settle(await owned(store, call_id="kept"), ready(b"[1]", b"[12345]"), now_ms=NOW_MS)
     assert kept.bytes == len(kept.encoded) + len(b"[1]") + len(b"[12345]")
-    from boundary.record import Failed
-
     dropped = Failed(call_error(ErrorCode.RESULT_TOO_LARGE, "too large"), dropped_raw=b"x" * 1000)
     gone = await store.settle(await owned(store, call_id="gone"), dropped, now_ms=NOW_MS)
     assert gone.bytes == len(gone.encoded)

@@ -86,14 +86,13 @@ async def test_a_good_call_is_recorded_whole_and_shown_projected(
     outcome = await build(tool).invoke(admitted(), RUN, FakeAttempt())
     stored = await record_of(store)
     assert stored.record.status is InvocationStatus.READY
-    assert stored.raw == b'{"echo":{"q":1},"secret":"%s"}' % CANARY.encode()
-    assert stored.agent_result == b'{"echo":{"q":1}}'
+    raw, agent = b'{"echo":{"q":1},"secret":"%s"}' % CANARY.encode(), b'{"echo":{"q":1}}'
+    assert (stored.raw, stored.agent_result) == (raw, agent)
     assert outcome == ToolCallOutcome(
-        tool_call_id="call_1",
         record_sha256=hashlib.sha256(stored.encoded).hexdigest(),
-        record_bytes=len(stored.encoded) + len(stored.raw) + len(stored.agent_result),
-        raw_bytes=len(stored.raw),
-        agent_result_bytes=len(stored.agent_result),
+        record_bytes=len(stored.encoded) + len(raw) + len(agent),
+        raw_bytes=len(raw),
+        agent_result_bytes=len(agent),
         preview='{"echo":{"q":1}}',
     )
     assert CANARY not in outcome.model_dump_json()

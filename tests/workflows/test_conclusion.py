@@ -39,8 +39,7 @@ def test_the_first_reason_to_conclude_wins(cancelled: bool, stopped: bool, late:
     end = due(
         cancelled=cancelled,
         stopped="enough" if stopped else None,
-        now_ms=10 if late else 9,
-        gather_ms=10,
+        late=late,
         spent="all calls are used" if spent else None,
     )
     reasons = {

@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -46,7 +46,7 @@ class Pool:
             )
 
     @contextmanager
-    def connection(self) -> Iterator[Connection[Any]]:
+    def connection(self) -> Generator[Connection[Any]]:
         started = time.monotonic()
         try:
             conn = self._idle.get(timeout=POOL_WAIT_SECONDS)
@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(200, f"order {order}\n")
 
     @contextmanager
-    def database(self) -> Iterator[Connection[Any]]:
+    def database(self) -> Generator[Connection[Any]]:
         """Lend a connection; without one, answer 503 and leave the request."""
         try:
             with self.pool.connection() as conn:
