@@ -1,6 +1,7 @@
 # make run    diagnose the example incident on a stack of its own
 # make test   every test
 # make check  everything that needs no test: style, types, import law, schemas
+# make mutants  break the product on purpose and see that a named test notices each time
 # make lock   renew requirements/*.txt
 #
 # All make their own environment in .venv from the locked requirements. PYTHON=... names the
@@ -14,7 +15,7 @@ EXAMPLE := examples/checkout-outage
 PIP_FLAGS := -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
-.PHONY: run test check lock clean
+.PHONY: run test check mutants lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -37,6 +38,9 @@ LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --genera
 lock:
 	$(LOCK) --group build -o requirements/run.txt > /dev/null
 	$(LOCK) --group dev -c requirements/run.txt -o requirements/ci.txt > /dev/null
+
+mutants: $(VENV)/.ci
+	@$(BIN)/python -m tests.mutants
 
 clean:
 	rm -rf $(VENV)
