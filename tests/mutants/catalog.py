@@ -117,7 +117,7 @@ MUTANTS = (
         "workflows/admission.py",
         "if value in gate.seen:",
         "if False:",
-        "tests/workflows/test_admission.py",
+        "tests/runs/test_calls.py::test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept",
     ),
     Mutant(
         "no finalizer",

@@ -117,6 +117,7 @@ async def test_a_bad_call_is_one_value_in_its_place(
     assert [failed.error.code for failed in done.result.could_not_check] == [code]
 
 
+@pytest.mark.proves("INV-REFUSED-HAS-NO-RECORD")
 async def test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept(runs_on: Harness) -> None:
     """A duplicate in a later turn: DUPLICATE_TOOL_CALL_ID, the first call's evidence is untouched."""
     watcher = Watcher()
@@ -127,6 +128,7 @@ async def test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept(runs
     assert second.error is not None
     assert second.error.code is ErrorCode.DUPLICATE_TOOL_CALL_ID
     assert tool.executed == [{"q": 1}]
+    assert done.activity_types.count("probe") == 1
     assert done.records["one"].agent_result == b'{"echo":{"q":1}}'
 
 
