@@ -20,6 +20,7 @@ from agents import set_tracing_disabled
 from pydantic_ai.durable_exec.temporal import PydanticAIPlugin
 from temporalio.client import Client
 from temporalio.openai_agents import OpenAIAgentsPlugin
+from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.worker import Worker
 
 from bench import history
@@ -72,6 +73,7 @@ PEERS: dict[str, Callable[[Setting], Awaitable[Done]]] = {
 async def measure(rounds: int) -> None:
     """Run and print."""
     set_tracing_disabled(True)
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))  # it warns of every large payload
     done: dict[str, list[Done]] = {name: [] for name in PEERS}
     async with servers() as setting:
         for peer in PEERS.values():  # warm up
