@@ -29,6 +29,12 @@ class EvidenceRules:
 
 def settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: EvidenceRules) -> Settlement:
     """Make the settlement; never raises for anything a tool or projector can return or do."""
+    settlement = _settlement_of(tool, arguments, raw, rules)
+    _ = settlement.digests  # here in the thread, not on the event loop
+    return settlement
+
+
+def _settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: EvidenceRules) -> Settlement:
     try:
         raw_bytes = dump(raw)
     except NotJson as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Self
 
 from pydantic import model_validator
@@ -135,6 +136,11 @@ class Ready:
         """Bodies by their field in the store."""
         return {"raw_response": self.raw, "agent_result": self.agent_result}
 
+    @cached_property
+    def digests(self) -> tuple[str | None, str | None]:
+        """Hex sha256 of raw response and agent result; taken once, where it is first asked for."""
+        return sha256_hex(self.raw), sha256_hex(self.agent_result)
+
 
 @dataclass(frozen=True)
 class Failed:
@@ -153,6 +159,13 @@ class Failed:
     def kept(self) -> dict[str, bytes]:
         """Bodies by their field in the store."""
         return {} if self.raw is None else {"raw_response": self.raw}
+
+    @cached_property
+    def digests(self) -> tuple[str | None, str | None]:
+        """Hex sha256 of raw response and agent result, kept or dropped; taken once, where it is first asked for."""
+        raw = self.dropped_raw if self.raw is None else self.raw
+        agent = self.dropped_agent_result
+        return None if raw is None else sha256_hex(raw), None if agent is None else sha256_hex(agent)
 
 
 Settlement = Ready | Failed
@@ -267,13 +280,11 @@ def _bodies(record: CanonicalInvocation, settlement: Settlement) -> dict[str, Si
     def size(body: bytes | None) -> int | None:
         return None if body is None else len(body)
 
-    def digest(body: bytes | None) -> str | None:
-        return None if body is None else sha256_hex(body)
-
+    raw_digest, agent_digest = settlement.digests
     total = sum(len(body) for body in kept.values())
     return {
         "sizes": Sizes(request=record.sizes.request, raw=size(raw), agent_result=size(agent), kept=total),
-        "sha256": Digests(request=record.sha256.request, raw=digest(raw), agent_result=digest(agent)),
+        "sha256": Digests(request=record.sha256.request, raw=raw_digest, agent_result=agent_digest),
     }
 
 

@@ -18,10 +18,13 @@ from urllib.parse import quote, quote_plus
 from boundary.contracts import JsonObject, JsonValue
 from boundary.secret_patterns import (
     ASSIGNMENT,
+    ASSIGNMENT_START,
     CONTEXTS,
     EVERYDAY_NAME,
     PEM,
     SHAPES,
+    SUSPICIOUS,
+    folded,
     is_placeholder,
     is_secret_name,
 )
@@ -80,8 +83,11 @@ class Redactor:
     def _spans(self, text: str) -> Iterator[Span]:
         if self._known is not None:
             yield from (match.span(1) for match in self._known.finditer(text))
-        yield from _assignments(text)
-        for pattern in (SHAPES, PEM, *CONTEXTS):
+        patterns = [SHAPES, PEM]
+        if SUSPICIOUS.search(lower := folded(text)):
+            yield from _assignments(text, lower)
+            patterns += [context.pattern for context in CONTEXTS if context.may_match(lower)]
+        for pattern in patterns:
             for match in pattern.finditer(text):
                 yield match.span(match.lastindex or 0)
 
@@ -102,9 +108,13 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _assignments(text: str) -> Iterator[Span]:
+def _assignments(text: str, lower: str) -> Iterator[Span]:
     position = 0
-    while (match := ASSIGNMENT.search(text, position)) is not None:
+    while (start := ASSIGNMENT_START.search(lower, position)) is not None:
+        match = ASSIGNMENT.match(text, start.start())
+        if match is None:
+            position = start.start() + 1
+            continue
         span = match.span(match.lastindex or 0)
         if _is_assigned_secret(text, match, text[slice(*span)]):
             yield span
