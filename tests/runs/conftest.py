@@ -37,9 +37,9 @@ async def valkey_store(valkey_url: str, key_prefix: str) -> AsyncIterator[Store]
 
 
 @pytest.fixture
-def runs_on(any_store: Store, temporal_client: Client, task_queue: str) -> Harness:
+def runs_on(any_store: Store, temporal_client: Client, task_queue: str, key_prefix: str) -> Harness:
     """Runs over each store in turn."""
-    return Harness(temporal_client, any_store, task_queue)
+    return Harness(temporal_client, any_store, task_queue, key_prefix)
 
 
 @pytest.fixture

@@ -13,10 +13,21 @@ import pytest
 
 from activities.contracts import PlanInput, RunOutcome
 from activities.planners.port import RequestedCall, Turn
-from boundary.contracts import EvidenceStatus, InvocationStatus, JsonObject, JsonValue, ToolBoundaryResult
+from boundary.backend import Created
+from boundary.contracts import (
+    EvidenceStatus,
+    InvocationStatus,
+    JsonObject,
+    JsonValue,
+    ReplacedText,
+    ToolBoundaryResult,
+)
 from boundary.errors import ErrorCode
+from boundary.keys import ToolCallKeyFactory
+from boundary.record import encode, new_record, settled
 from boundary.report import CitationStatus, Standing, Verdict
 from boundary.tools import Projection, ToolContext, ToolFailure
+from tests.support.calls import admitted, failed
 from tests.support.histories import text_of
 from tests.support.runs import BlockingPlanner, Harness, call, calls, cite, claim, report
 from tests.support.tools import CANARY, FakeAsyncTool, FakeTool, show_nothing, show_raw
@@ -196,9 +207,62 @@ async def test_calls_beyond_the_budget_are_refused_and_the_run_concludes(runs_on
     assert [turn.input.mode for turn in done.turns] == ["plan", "conclude"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("another run", ErrorCode.RUN_MISMATCH), ("expired", ErrorCode.RECORD_EXPIRED)],
+    ids=["of another run", "expired"],
+)
+async def test_a_foreign_or_expired_record_under_the_key_is_a_value_and_left_alone(
+    runs_on: Harness, kind: str, code: ErrorCode
+) -> None:
+    """The call gets the code, its tool does not run, the run reports; what was there is still there."""
+    blocking, watcher, tool = BlockingPlanner(), Watcher(), FakeTool()
+    async with runs_on.worker(blocking, [tool]):
+        handle = await runs_on.start()
+        await blocking.entered.wait()
+    run_id = (await handle.describe()).run_id
+    now_ms = await runs_on.store.backend.now_ms()
+    key = ToolCallKeyFactory(runs_on.prefix).record(run_id, "one")
+    theirs = new_record(admitted("one", run_id="run-b"), nonce="x", now_ms=now_ms, max_request_bytes=999)
+    foreign = encode(settled(theirs, failed(), now_ms=now_ms))
+    expires_ms = now_ms + (1 if kind == "expired" else 600_000)
+    planted = await runs_on.store.backend.create(
+        key, {"record": foreign}, identity="record", expires_at_ms=expires_ms, now_ms=now_ms - 60_000
+    )
+    assert planted == Created()
+    async with runs_on.worker([calls(call("one")), watcher], [tool]):
+        done = await runs_on.finished(handle, await handle.result())
+    assert (watcher.codes, tool.executed) == ([code], [])
+    assert done.result.outcome is RunOutcome.REPORTED
+    [row] = await runs_on.store.backend.read([key], ["record"], now_ms=now_ms - 60_000)
+    assert row is not None
+    assert row["record"] == foreign
+
+
+async def test_a_request_that_leaves_no_room_in_its_grant_is_too_large(runs_on: Harness) -> None:
+    """16 KB of quotes are 32 KB as JSON, more than the grant: RESULT_TOO_LARGE, recorded without the text."""
+    watcher = Watcher()
+    done = await runs_on.run([calls(call("one", arguments='"' * 16_000)), watcher], [FakeTool()], max_run_bytes=20_000)
+    assert watcher.codes == [ErrorCode.RESULT_TOO_LARGE]
+    assert isinstance(done.records["one"].record.request.arguments, ReplacedText)
+
+
+async def test_a_result_over_what_is_left_of_the_runs_bytes_is_too_large(runs_on: Harness) -> None:
+    """The last grant is what the calls before left: a larger result is RESULT_TOO_LARGE, its digest is kept."""
+    watcher = Watcher()
+    tool = FakeTool(work=answering(30_000), show=show_nothing)
+    turn = calls(*[call(f"c{n}") for n in range(3)])
+    done = await runs_on.run([turn, watcher], [tool], max_run_bytes=80_000)
+    assert watcher.codes == [None, None, ErrorCode.RESULT_TOO_LARGE]
+    last = done.records["c2"].record
+    assert (last.sizes.raw, last.sizes.kept) == (30_002, 0)
+    assert last.error is not None
+    assert "byte grant" in last.error.message
+
+
 @pytest.mark.proves("INV-CAPACITY")
 async def test_bytes_are_granted_reserved_and_never_exceeded(runs_on: Harness) -> None:
-    """Over its byte grant a call is RESULT_TOO_LARGE; when too little is left, calls are refused."""
+    """Calls reserve what they may write; when too little is left for a record, calls are refused."""
     watcher = Watcher()
     tool = FakeTool(work=answering(30_000), show=show_nothing)
     turn = calls(*[call(f"c{n}") for n in range(6)])

@@ -109,6 +109,8 @@ class Harness:
     client: Client
     store: Store
     task_queue: str
+    prefix: str = ""
+    """Of the store's keys, for tests that plant one."""
     settings: Settings = field(default_factory=lambda: Settings(worker=WorkerSettings(graceful_shutdown_s=0)))
 
     @contextlib.asynccontextmanager

@@ -38,7 +38,7 @@ from activities.planners.runbook.model import (
     step_of,
 )
 from activities.planners.runbook.schema_check import argument_faults
-from activities.planners.runbook.scope_check import RESERVED, Reach
+from activities.planners.runbook.scope_check import RESERVED, WORDS, Reach
 from activities.planners.runbook.suggest import suggest
 from activities.planners.runbook.written import read_written
 from boundary.contracts import JsonObject, JsonValue
@@ -125,7 +125,7 @@ class _Compiler:
             if not is_tool_call_id(step.id) or len(step.id) > _ID_MAX:
                 self.fault(path, f"id {step.id!r}: 1..{_ID_MAX} printable ASCII characters without space")
             name = name_of(step.id)
-            if name in RESERVED:
+            if name in RESERVED | WORDS:
                 self.fault(path, f"id {step.id!r} means something else in expressions; choose another")
             if name in first:
                 twice = (

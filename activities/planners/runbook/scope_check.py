@@ -17,7 +17,12 @@ from activities.planners.runbook.views import CALL_FIELDS, GROUP_FIELDS
 from boundary.contracts import JsonObject
 
 RESERVED = frozenset({"vars", "question", "steps", "item", "index"})
-"""Names that no step can have."""
+"""Names of the scope's own."""
+
+WORDS = frozenset(
+    {"none", "None", "true", "True", "false", "False", "and", "or", "not", "in", "is", "if", "else", "loop", "self"}
+)
+"""Words of the expression language: a step of that name could not be read."""
 
 
 @dataclass(frozen=True)
