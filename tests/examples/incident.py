@@ -23,7 +23,7 @@ from activities.contracts import PlannerRef, RunInput
 from activities.planners.runbook import load_runbook
 from boundary.memory_backend import MemoryBackend
 from boundary.report import CheckedClaim
-from casebound.settings import load_settings
+from casebound.settings import Settings, load_settings
 from casebound.worker import open_worker, store_over
 from tests.support import tree
 from tests.support.runs import Finished, Harness
@@ -70,21 +70,25 @@ def flat(text: str) -> str:
 
 
 async def diagnose(client: Client, config: Path = EXAMPLE / "casebound.toml") -> Diagnosis:
-    """Run the runbook over a configuration's logs, on a worker as `casebound diagnose` makes it."""
-    settings = load_settings(config, environment={})
+    """Run the incident's runbook over a configuration's logs."""
+    return Diagnosis(await follow(client, load_settings(config, environment={}), RUNBOOK))
+
+
+async def follow(client: Client, settings: Settings, runbook: str) -> Finished:
+    """Run a runbook over the settings' logs, on a worker as `casebound diagnose` makes it."""
     queue = f"q-{uuid4().hex[:8]}"
     store = await store_over(MemoryBackend(), queue)
-    name = load_runbook(RUNBOOK)
+    loaded = load_runbook(runbook)
     request = RunInput(
-        question=name.question or "",
-        planner=PlannerRef(kind="runbook", name=name.name),
-        runbook=RUNBOOK,
+        question=loaded.question or "",
+        planner=PlannerRef(kind="runbook", name=loaded.name),
+        runbook=runbook,
         limits=settings.limits,
     )
     async with open_worker(settings, client, store, task_queue=queue):
         handle = await client.start_workflow(AgentRun.run, request, id=f"casebound-{uuid4()}", task_queue=queue)
         result = await handle.result()
-    return Diagnosis(await Harness(client, store, queue).finished(handle, result))
+    return await Harness(client, store, queue).finished(handle, result)
 
 
 def copied(folder: Path, change: Callable[[str], str]) -> Path:

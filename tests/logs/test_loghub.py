@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
+from temporalio.client import Client
 
-from activities.contracts import CatalogEntry
-from activities.planners.runbook import RunbookPlanner
-from boundary.quotes import Found, Quotable
-from boundary.strict_json import dump
-from boundary.tools import EvidenceStatus
+from boundary.report import Standing, Verdict
 from casebound.settings import load_settings
+from tests.examples.incident import follow
 from tests.logs.support import Logs, logs
-from tests.planners.support import FakeRun, follow
 
 pytestmark = pytest.mark.loghub
 
@@ -39,48 +36,22 @@ def questions(loghub: Path) -> dict[str, Any]:
     return {entry["id"]: entry for entry in yaml.safe_load((loghub / "questions.yaml").read_text())}
 
 
+@pytest.mark.proves("INV-PROVEN")
 @pytest.mark.parametrize("name", ["ssh-1", "ssh-2", "ssh-3", "hdfs-1", "zk-3"])
 async def test_a_runbook_answers_its_question_with_every_fact_and_no_trap(
-    tools: Logs, questions: dict[str, Any], name: str
+    temporal_client: Client, loghub: Path, questions: dict[str, Any], name: str
 ) -> None:
-    """Each fact stands in a claim whose citations hold; nothing in the report is a number of something else."""
-    results: dict[str, tuple[str, Any]] = {}
-
-    def answer(tool: str, arguments: Any) -> Any:
-        projection = tools.project(tool, **arguments)
-        return projection.agent_result if projection.evidence_status is EvidenceStatus.EVIDENCE_FOUND else None
-
-    run = FakeRun((EXAMPLES / f"{name}.yaml").read_text(), questions[name]["ask"], catalog(tools))
-    planner = RunbookPlanner()
-    assert planner.check(run.brief) is None
-    report = (await follow(planner, run, answer))[-1].report
-    results = {call_id: (record.evidence_status, record.agent_result) for call_id, record in run.records.items()}
-
-    said = " ".join(claim["text"] for claim in report["claims"])
+    """A whole run: each fact stands in a claim, every claim is proven, no trap is in any claim or citation."""
+    settings = load_settings(EXAMPLES / "casebound.toml", {"CASEBOUND_LOGHUB": str(loghub)})
+    done = await follow(temporal_client, settings, (EXAMPLES / f"{name}.yaml").read_text())
+    claims = done.result.claims
+    said = " ".join(claim.text for claim in claims)
+    assert done.result.question == questions[name]["ask"]
     assert [fact for fact in questions[name]["must"] if fact not in said] == []
-    assert [trap for trap in questions[name].get("trap", ()) if trap in str(report)] == []
-    for claim in report["claims"]:
-        for citation in claim["citations"]:
-            status, result = results[citation["tool_call_id"]]
-            if "pointer" not in citation:
-                assert (claim["kind"], status) == ("absence", EvidenceStatus.NO_EVIDENCE)
-            else:
-                quotable = Quotable(dump(result))
-                assert isinstance(quotable.find(citation["pointer"], citation.get("quote")), Found)
-
-
-def catalog(tools: Logs) -> tuple[CatalogEntry, ...]:
-    """The tools as a planner is told of them."""
-    definitions = (tool.definition for tool in tools.tools.values())
-    return tuple(
-        CatalogEntry(
-            name=one.name,
-            description=one.description,
-            arguments_schema=one.arguments_schema,
-            result_schema=one.result_schema,
-        )
-        for one in definitions
-    )
+    shown = "".join(claim.model_dump_json() for claim in claims)
+    assert [trap for trap in questions[name].get("trap", ()) if trap in shown] == []
+    assert {claim.standing for claim in claims} == {Standing.PROVEN}
+    assert done.result.verdict is Verdict.SUPPORTED
 
 
 def reverse_dns(tools: Logs) -> list[str]:
