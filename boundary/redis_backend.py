@@ -2,36 +2,35 @@
 
 Above: `store` and `run_index` hold the rules. Each write is one Lua script, one key, one round
 trip. The scripts get `now_ms`, compare bytes and set fields; they never decode or re-encode a
-value, so any JSON survives, and only `create` ever sets a TTL.
+value, so any JSON survives, and only `create` ever sets a TTL. A key that holds something else,
+or an expiry nobody can read, is not ours: to CREATE it is there, to all else it does not exist.
 
 Contracts of the scripts (all take KEYS[1] = key; answers are {0} done, {1, value} there, {2} expired):
-- CREATE  now_ms, expires_at_ms, ttl_ms, identity, field, value, ...
-- REPLACE now_ms, expected, field, value, ...   compares the field `record`
-- PUT     now_ms, identity, field, value, ...
-- CHAIN   now_ms, start, max_bytes              answers {0, turn, turn, ...} or {2}
+- CREATE   now_ms, expires_at_ms, ttl_ms, identity, field, value, ...
+- REPLACE  now_ms, expected, field, value, ...   compares the field `record`
+- PUT      now_ms, identity, field, value, ...
+- CHAIN    now_ms, start, max_bytes              answers {0, turn, turn, ...} or {2}
+- STORE_ID fresh, ttl_ms, command, ...           answers {id, command, ...}, those the user may not run
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from hashlib import sha1
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.client import Pipeline
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    AuthenticationError,
-    NoPermissionError,
-    NoScriptError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-)
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from boundary.backend import Created, Existing, Expired, Fields, Replaced
 from boundary.errors import StoreUnavailable
+from boundary.redis_errors import ALLOW, code_of, explain
 
 CONNECT_TIMEOUT_S = 2.0
 """A store on the same network answers in milliseconds; a run must notice one that is down in seconds."""
@@ -62,37 +61,48 @@ class _Script:
 
 
 CREATE = _Script("""
-local held = redis.call('HMGET', KEYS[1], ARGV[4], 'expires_at_ms')
-if held[2] then
-  if tonumber(held[2]) <= tonumber(ARGV[1]) then return {2} end
-  return {1, held[1] or ''}
+local held = redis.pcall('HMGET', KEYS[1], ARGV[4], 'expires_at_ms')
+if held.err then return string.find(held.err, 'WRONGTYPE', 1, true) and {1, ''} or held end
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local expires = tonumber(string.match(held[2] or '', '^%d+$'))
+  if expires and expires <= tonumber(ARGV[1]) then return {2} end
+  return {1, expires and held[1] or ''}
 end
-if redis.call('EXISTS', KEYS[1]) == 1 then return {1, ''} end
 if tonumber(ARGV[3]) <= 0 then return {2} end
 redis.call('HSET', KEYS[1], 'expires_at_ms', ARGV[2], unpack(ARGV, 5))
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+local lives = redis.pcall('PEXPIRE', KEYS[1], ARGV[3])
+if type(lives) == 'table' then
+  redis.call('DEL', KEYS[1])
+  return lives
+end
 return {0}
 """)
 
 REPLACE = _Script("""
-local held = redis.call('HMGET', KEYS[1], 'record', 'expires_at_ms')
-if not held[2] or tonumber(held[2]) <= tonumber(ARGV[1]) then return {2} end
+local held = redis.pcall('HMGET', KEYS[1], 'record', 'expires_at_ms')
+if held.err then return string.find(held.err, 'WRONGTYPE', 1, true) and {2} or held end
+local expires = tonumber(string.match(held[2] or '', '^%d+$'))
+if not expires or expires <= tonumber(ARGV[1]) then return {2} end
 if held[1] ~= ARGV[2] then return {1, held[1] or ''} end
 redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 return {0}
 """)
 
 PUT = _Script("""
-local held = redis.call('HMGET', KEYS[1], ARGV[2], 'expires_at_ms')
-if not held[2] or tonumber(held[2]) <= tonumber(ARGV[1]) then return {2} end
+local held = redis.pcall('HMGET', KEYS[1], ARGV[2], 'expires_at_ms')
+if held.err then return string.find(held.err, 'WRONGTYPE', 1, true) and {2} or held end
+local expires = tonumber(string.match(held[2] or '', '^%d+$'))
+if not expires or expires <= tonumber(ARGV[1]) then return {2} end
 if held[1] then return {1, held[1]} end
 redis.call('HSET', KEYS[1], unpack(ARGV, 3))
 return {0}
 """)
 
 CHAIN = _Script("""
-local expires = redis.call('HGET', KEYS[1], 'expires_at_ms')
-if not expires or tonumber(expires) <= tonumber(ARGV[1]) then return {2} end
+local held = redis.pcall('HMGET', KEYS[1], 'expires_at_ms')
+if held.err then return string.find(held.err, 'WRONGTYPE', 1, true) and {2} or held end
+local expires = tonumber(string.match(held[1] or '', '^%d+$'))
+if not expires or expires <= tonumber(ARGV[1]) then return {2} end
 local found, size, current = {0}, 0, ARGV[2]
 while current and size <= tonumber(ARGV[3]) do
   local held = redis.call('HMGET', KEYS[1], 'turn:' .. current, 'parent:' .. current)
@@ -103,6 +113,30 @@ while current and size <= tonumber(ARGV[3]) do
 end
 return found
 """)
+
+STORE_ID = _Script("""
+local held = redis.call('GET', KEYS[1])
+if not held then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  held = ARGV[1]
+end
+local answer = {held}
+for i = 3, #ARGV do
+  -- On this key, a string, none of them does anything: what the user may not run is refused before.
+  local words = {}
+  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word == 'KEY' and KEYS[1] or word end
+  local told = redis.pcall(unpack(words))
+  local err = type(told) == 'table' and told.err or ''
+  if string.find(err, 'READONLY', 1, true) then return told end
+  if string.find(err, "can't run this command", 1, true) or string.find(err, 'ACL failure', 1, true) then
+    answer[#answer + 1] = words[1]
+  end
+end
+return answer
+""")
+
+TRIED_AT_START = ("HGETALL KEY", "HMGET KEY f", "HSET KEY f v", "EXISTS KEY", "PEXPIRE KEY -", "TIME")
+"""Each fails without effect on a key that is a string, or only reads."""
 
 
 class RedisBackend:
@@ -140,13 +174,15 @@ class RedisBackend:
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.hmget(key, names)
-        rows = cast("list[list[bytes | None]]", await _guarded(pipeline.execute()))
-        return [_living(dict(zip(names, row, strict=True)), now_ms) for row in rows]
+        rows = cast("list[list[bytes | None] | None]", await _hashes(pipeline))
+        return [None if row is None else _living(dict(zip(names, row, strict=True)), now_ms) for row in rows]
 
     async def read_all(self, key: str, *, now_ms: int) -> dict[str, bytes] | None:
         """See `Backend.read_all`."""
-        held = cast("dict[bytes, bytes]", await _guarded(self._client.hgetall(key)))
-        return _living({name.decode(): value for name, value in held.items()}, now_ms)
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.hgetall(key)
+        [held] = cast("list[dict[bytes, bytes] | None]", await _hashes(pipeline))
+        return _living({name.decode(errors="replace"): value for name, value in (held or {}).items()}, now_ms)
 
     async def keys_with(self, head: str) -> list[str]:
         """See `Backend.keys_with`; `head` has nothing that a pattern would read as a wildcard."""
@@ -165,11 +201,25 @@ class RedisBackend:
 
     async def store_id(self, key: str) -> str:
         """See `Backend.store_id`."""
-        await _guarded(self._client.set(key, uuid4().hex[:8], nx=True, px=STORE_ID_TTL_MS))
-        held = cast("bytes | None", await _guarded(self._client.get(key)))
-        if held is None:
-            raise StoreUnavailable("the store lost its identity key the moment it was written")
-        return held.decode()
+        held, *lacking = await self._run(STORE_ID, key, uuid4().hex[:8], STORE_ID_TTL_MS, *TRIED_AT_START)
+        if lacking:
+            commands = ", ".join(command.decode() for command in lacking)
+            raise StoreUnavailable(f"the store's user may not run {commands}; {ALLOW}")
+        return held.decode(errors="replace")
+
+    async def warnings(self) -> tuple[str, ...]:
+        """Say what of the server's configuration could lose evidence; nothing where it does not tell."""
+        try:
+            told = cast("dict[str, Any]", await _guarded(self._client.info("memory")))
+        except StoreUnavailable:
+            return ()
+        policy, limit = told.get("maxmemory_policy", "noeviction"), told.get("maxmemory", 0)
+        if policy == "noeviction" or not limit:
+            return ()
+        return (
+            f"the store evicts keys once it holds {limit} bytes (maxmemory-policy {policy}): "
+            "evidence could be gone before its TTL; set maxmemory-policy noeviction",
+        )
 
     async def _run(self, script: _Script, key: str, *args: str | int | bytes) -> list[Any]:
         try:
@@ -179,45 +229,72 @@ class RedisBackend:
         return cast("list[Any]", reply)
 
 
+class _Pool(BlockingConnectionPool):
+    """Opens connections anew that were closed or reset while idle; the client's own may not see it."""
+
+    async def ensure_connection(self, connection: AbstractConnection) -> None:
+        """Open the connection where it is not usable."""
+        reader: asyncio.StreamReader | None = getattr(connection, "_reader", None)
+        if reader is not None and (reader.exception() is not None or reader.at_eof()):
+            await connection.disconnect(nowait=True)
+        await super().ensure_connection(connection)
+
+
 def connect(url: str) -> Redis:
     """Make a client that fails fast and never repeats a command by itself; nothing is sent yet.
 
     Raises:
         ValueError: the URL is not redis://, rediss:// or unix://.
     """
-    pool = BlockingConnectionPool.from_url(
-        url,
-        timeout=REPLY_TIMEOUT_S,
-        socket_connect_timeout=CONNECT_TIMEOUT_S,
-        socket_timeout=REPLY_TIMEOUT_S,
-        max_connections=MAX_CONNECTIONS,
-        retry=Retry(NoBackoff(), 0),
-    )
+    try:
+        pool = _Pool.from_url(
+            url,
+            timeout=REPLY_TIMEOUT_S,
+            socket_connect_timeout=CONNECT_TIMEOUT_S,
+            socket_timeout=REPLY_TIMEOUT_S,
+            max_connections=MAX_CONNECTIONS,
+            retry=Retry(NoBackoff(), 0),
+            # With 3 the client expects pushed messages and no longer looks whether an idle connection is fit for use.
+            protocol=2,
+        )
+        pool.connection_kwargs["decode_responses"] = False
+    except ValueError:  # its text may hold a part of the password
+        raise ValueError(
+            "the store's URL is not a redis://, rediss:// or unix:// URL, special characters percent-encoded"
+        ) from None
+    try:
+        pool.make_connection()
+    except (TypeError, ValueError, AttributeError, RedisError):
+        raise ValueError(
+            "the store's URL has an option after `?` that is unknown, or whose value is not legal"
+        ) from None
     return Redis.from_pool(pool)
 
 
 async def _guarded(reply: Awaitable[Any] | Any, raw: type[RedisError] | tuple[()] = ()) -> Any:
+    task = asyncio.current_task()
+    cancelled_before = task.cancelling() if task else 0
     try:
         return await reply
     except raw:
         raise
     except (RedisError, OSError) as error:
-        raise StoreUnavailable(_explain(error)) from error
+        raise StoreUnavailable(explain(error)) from error
+    finally:
+        # The client sends under `asyncio.wait_for`, which before Python 3.12 may swallow a cancellation.
+        if task and task.cancelling() > cancelled_before:
+            raise asyncio.CancelledError
 
 
-def _explain(error: Exception) -> str:
-    """Say what the store's error means and what to do, without repeating its text (it may hold a URL)."""
-    match error:
-        case AuthenticationError():
-            return "the store refused the user name or password; check REDIS_URL"
-        case NoPermissionError():
-            return "the store's user lacks a command or key pattern casebound needs; see docs/configuration.md"
-        case OutOfMemoryError():
-            return "the store reached maxmemory and refuses writes; give it more memory or a shorter record_ttl"
-        case ReadOnlyError():
-            return "the store is a read-only replica; point REDIS_URL at the primary"
-        case _:
-            return f"the store did not answer ({type(error).__name__}); is it running, and is REDIS_URL right?"
+async def _hashes(pipeline: Pipeline) -> list[Any]:
+    """Read hashes in one round trip; None for a key that holds something else."""
+    rows: list[Any] = await _guarded(pipeline.execute(raise_on_error=False))
+    for position, row in enumerate(rows):
+        if isinstance(row, ResponseError) and code_of(row) == "WRONGTYPE":
+            rows[position] = None
+        elif isinstance(row, RedisError):
+            raise StoreUnavailable(explain(row)) from row
+    return rows
 
 
 def _flat(fields: Fields) -> list[str | bytes]:
@@ -232,6 +309,6 @@ def _answer(reply: list[Any], done: _Done) -> _Done | Existing | Expired:
 
 def _living(fields: dict[str, bytes | None] | dict[str, bytes], now_ms: int) -> dict[str, bytes] | None:
     expires = fields.get("expires_at_ms")
-    if expires is None or int(expires) <= now_ms:
+    if expires is None or not expires.isdigit() or int(expires) <= now_ms:
         return None
     return {name: value for name, value in fields.items() if value is not None}

@@ -7,6 +7,7 @@ run may use is decided by its input.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -88,6 +89,8 @@ class Store:
     runs: RunIndex
     store_id: str
     """Identity of its data set."""
+    warnings: tuple[str, ...] = ()
+    """What of the server's configuration could lose evidence; for a person to see."""
 
 
 @contextlib.asynccontextmanager
@@ -101,10 +104,14 @@ async def open_store(settings: Settings) -> AsyncGenerator[Store]:
         raise StoreUnavailable("no store is configured; set REDIS_URL or [store] url")
     try:
         client = connect(settings.store.url)
-    except ValueError:
-        raise StoreUnavailable("the store's URL is not a redis://, rediss:// or unix:// URL") from None
+    except ValueError as error:
+        raise StoreUnavailable(str(error)) from None
     try:
-        yield await store_over(RedisBackend(client), settings.store.prefix)
+        backend = RedisBackend(client)
+        store = replace(await store_over(backend, settings.store.prefix), warnings=await backend.warnings())
+        for warning in store.warnings:
+            logging.getLogger(__name__).warning(warning)
+        yield store
     finally:
         await client.aclose()
 
