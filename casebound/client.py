@@ -35,6 +35,9 @@ WORKFLOW_TYPE = "AgentRun"
 SUMMARY_MAX = 200
 """Characters of the summary by which the Temporal UI shows a run."""
 
+STOP_WAIT_S = 15.0
+"""A stop is taken by a worker; without one it would wait for ever."""
+
 POLLER_WAIT_S = 5.0
 POLLER_FRESH = timedelta(seconds=75)
 """A worker's poll lasts up to 60 s, and the server remembers dead workers for minutes."""
@@ -133,10 +136,23 @@ def run_handle(client: Client, workflow_id: str) -> WorkflowHandle[Any, RunResul
 
 
 async def stop_run(handle: WorkflowHandle[Any, Any], reason: str) -> StopResult:
-    """Ask the run to conclude with the evidence at hand; returns once a worker took the request."""
+    """Ask the run to conclude with the evidence at hand; returns once a worker took the request.
+
+    Raises:
+        TimeoutError: no worker took it within `STOP_WAIT_S`.
+    """
     from workflows.agent_run import AgentRun
 
-    return await handle.execute_update(AgentRun.stop, StopInput(reason=reason))
+    update = asyncio.create_task(handle.execute_update(AgentRun.stop, StopInput(reason=reason)))
+    try:
+        # Not `asyncio.timeout`: the SDK turns the cancellation of a waiting update into an error of its own.
+        await asyncio.wait({update}, timeout=STOP_WAIT_S)
+        if not update.done():
+            raise TimeoutError
+        return update.result()
+    finally:
+        update.cancel()
+        await asyncio.gather(update, return_exceptions=True)
 
 
 async def find_run(client: Client, name: str) -> FoundRun | None:

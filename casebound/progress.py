@@ -45,19 +45,25 @@ class ProgressView(Protocol):
         ...
 
 
-async def watch(handle: WorkflowHandle[Any, Any], view: ProgressView, unheard: str) -> None:
+async def watch(handle: WorkflowHandle[Any, Any], view: ProgressView, unheard: str, deadline: timedelta) -> None:
     """Ask and show until cancelled; failures to answer are not the run's, so they only delay the next."""
     from workflows.agent_run import AgentRun
 
-    heard, told = time.monotonic(), False
+    heard, told, late = time.monotonic(), False, False
+    ends = time.time() + deadline.total_seconds()
     while True:
         try:
-            view.update(await handle.query(AgentRun.progress, rpc_timeout=QUERY_TIMEOUT))
-            heard, told = time.monotonic(), False
+            progress = await handle.query(AgentRun.progress, rpc_timeout=QUERY_TIMEOUT)
+            view.update(progress)
+            heard, told, late = time.monotonic(), False, False
+            ends = progress.deadline_ms / 1000
         except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
             if not told and time.monotonic() - heard > UNHEARD_S:
                 view.say(unheard)
                 told = True
+            if told and not late and time.time() > ends:
+                view.say("the deadline has passed and no worker answers: the run concludes once one does")
+                late = True
         await asyncio.sleep(POLL_S)
 
 

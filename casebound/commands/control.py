@@ -9,15 +9,12 @@ from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.service import RPCError
 
 from casebound.cli_errors import Exit, UsageError, say
-from casebound.client import FoundRun, find_run, run_handle, stop_run
+from casebound.client import STOP_WAIT_S, FoundRun, find_run, run_handle, stop_run
 from casebound.commands.session import Session, open_session
 from casebound.settings import Settings, load_settings
 
 END_WAIT_S = 60.0
 """A run that concludes asks its planner once more."""
-
-STOP_WAIT_S = 15.0
-"""A stop is taken by a worker; without one it would wait for ever."""
 
 
 async def cancel(run: str, config: Path | None) -> int:
@@ -61,8 +58,7 @@ async def _ended(session: Session, found: FoundRun) -> None:
 async def _stop(session: Session, found: FoundRun, reason: str, settings: Settings) -> None:
     handle = run_handle(session.client, found.workflow_id)
     try:
-        async with asyncio.timeout(STOP_WAIT_S):
-            await stop_run(handle, reason)
+        await stop_run(handle, reason)
     except TimeoutError as error:
         raise UsageError(
             f"no worker took the stop within {STOP_WAIT_S:.0f} s: start `casebound worker` on the task queue "

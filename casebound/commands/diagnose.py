@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +26,7 @@ from boundary.report import Verdict
 from casebound.cli_errors import Exit, UsageError, say, tell
 from casebound.client import check_record_ttl, start_run
 from casebound.commands.follow import Ending, follow
-from casebound.commands.output import print_report, progress_view
+from casebound.commands.output import own_name, print_report, progress_view
 from casebound.commands.session import Session, attaches, open_session
 from casebound.paths import state_paths
 from casebound.render import run_json
@@ -143,10 +144,13 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
     view = progress_view()
     view.say(f"run {started.run_id}")
     unheard = f"no worker has answered for the run yet (task queue {session.task_queue!r})"
-    ending = await follow(started.handle, view, lost=session.lost(), unheard=unheard)
+    ending = await follow(started.handle, view, lost=session.lost(), unheard=unheard, deadline=options.deadline)
     if ending.lost:
         tell(f"{ending.failure}; the run goes on when the same configuration is used again")
         return Exit.FAILED
+    if ending.left is not None:
+        tell(f"{ending.failure}; the run goes on: {own_name(Path(sys.argv[0]))} show {started.run_id}")
+        return ending.left
     known = KnownRun(
         run_id=started.run_id,
         workflow_id=started.handle.id,

@@ -6,6 +6,7 @@ import asyncio
 import os
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from temporalio.client import WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
@@ -18,6 +19,9 @@ from casebound.client import stop_run
 from casebound.commands.interrupts import interrupts
 from casebound.progress import ProgressView, show_last, watch
 
+CANCEL_WAIT_S = 15.0
+"""A cancelled run settles its records; without a worker it would never end."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -29,19 +33,27 @@ class Ending:
     """Why there is no result though nobody cancelled."""
     lost: bool = False
     """The embedded stack is gone: nothing can be read any more."""
+    left: Exit | None = None
+    """The run goes on, for nobody answered an interrupt: leave with this exit code."""
 
 
 async def follow(
-    handle: WorkflowHandle[Any, RunResult], view: ProgressView, *, lost: asyncio.Future[str] | None, unheard: str
+    handle: WorkflowHandle[Any, RunResult],
+    view: ProgressView,
+    *,
+    lost: asyncio.Future[str] | None,
+    unheard: str,
+    deadline: timedelta,
 ) -> Ending:
-    """Wait for the run's end."""
+    """Wait for the run's end; after an interrupt that nobody answers, not for ever."""
     with interrupts() as pressed:
+        given_up: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
         result = asyncio.create_task(_ending(handle))
         beside = [
-            asyncio.create_task(watch(handle, view, unheard)),
-            asyncio.create_task(_pass_on(pressed, handle, view)),
+            asyncio.create_task(watch(handle, view, unheard, deadline)),
+            asyncio.create_task(_pass_on(pressed, handle, view, given_up)),
         ]
-        waits = {result, lost} if lost is not None else {result}
+        waits = {result, given_up, lost} if lost is not None else {result, given_up}
         try:
             await asyncio.wait({*waits, *beside}, return_when=asyncio.FIRST_COMPLETED)
             if result.done():
@@ -49,6 +61,8 @@ async def follow(
                 return result.result()
             if lost is not None and lost.done():
                 return Ending(failure=f"the embedded stack was lost: {lost.result()}", lost=True)
+            if given_up.done():
+                return given_up.result()
             for task in beside:
                 if task.done():
                     task.result()
@@ -84,31 +98,48 @@ def failure_text(cause: BaseException) -> str:
     return f"the workflow ended without a result: {type(cause).__name__}"
 
 
-async def _pass_on(pressed: asyncio.Queue[int], handle: WorkflowHandle[Any, Any], view: ProgressView) -> None:
-    stopping: asyncio.Task[None] | None = None
+async def _pass_on(
+    pressed: asyncio.Queue[int], handle: WorkflowHandle[Any, Any], view: ProgressView, given_up: asyncio.Future[Ending]
+) -> None:
+    acting: asyncio.Task[None] | None = None
     try:
         while True:
             count = await pressed.get()
             if count == 1:
                 view.say("stopping: the run concludes with the evidence at hand (Ctrl-C again: cancel it)")
-                stopping = asyncio.create_task(_stop(handle, view))
+                acting = asyncio.create_task(_stop(handle, view, given_up))
             elif count == 2:
                 view.say("cancelling (Ctrl-C again: leave at once)")
-                with suppress(RPCError):
-                    await handle.cancel()
+                if acting is not None:
+                    acting.cancel()
+                acting = asyncio.create_task(_cancel(handle, given_up))
             else:
                 view.close()
                 # The keeper sees the end of this process and ends the servers.
                 os._exit(Exit.CANCELLED)
     finally:
-        if stopping is not None:
-            stopping.cancel()
+        if acting is not None:
+            acting.cancel()
 
 
-async def _stop(handle: WorkflowHandle[Any, Any], view: ProgressView) -> None:
+async def _stop(handle: WorkflowHandle[Any, Any], view: ProgressView, given_up: asyncio.Future[Ending]) -> None:
     try:
         await stop_run(handle, "interrupted at the command line")
+    except TimeoutError:
+        given_up.set_result(Ending(failure="no worker took the stop", left=Exit.FAILED))
     except WorkflowUpdateFailedError as error:
         view.say(f"the run does not take the stop: {getattr(error.cause, 'message', error.cause)}")
     except RPCError as error:
         view.say(f"the stop did not reach the run: {error.message}")
+
+
+async def _cancel(handle: WorkflowHandle[Any, Any], given_up: asyncio.Future[Ending]) -> None:
+    why = f"the run was cancelled but has not ended within {CANCEL_WAIT_S:.0f} s"
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CANCEL_WAIT_S):
+            try:
+                await handle.cancel()
+            except RPCError as error:
+                why = f"the cancellation did not reach the run: {error.message}"
+            await asyncio.sleep(CANCEL_WAIT_S)
+    given_up.set_result(Ending(failure=why, left=Exit.CANCELLED))

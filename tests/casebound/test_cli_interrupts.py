@@ -75,3 +75,29 @@ async def test_three_interrupts_leave_at_once(place: Place) -> None:
             return (await handle.describe()).status is WorkflowExecutionStatus.CANCELED
 
         await wait_until(cancelled, description="the run is cancelled", timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("interrupts", "code", "said"),
+    [
+        (1, 3, "no worker took the stop; the run goes on: casebound show"),
+        (2, 4, "the run was cancelled but has not ended within 15 s; the run goes on: casebound show"),
+    ],
+)
+async def test_without_a_worker_an_interrupt_does_not_wait_for_ever(
+    place: Place, interrupts: int, code: int, said: str
+) -> None:
+    """The command leaves, saying where the run is to be found; after a while that its deadline has passed is told, too."""
+    async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
+        process = place.start("diagnose", "--runbook", "book.yaml", "--json", "--deadline", "3s")
+        run_id = await programs.run_id_of(process)
+        await until_second_call(place, run_id)
+    assert process.stderr is not None
+    for word in ("stopping", "cancelling")[:interrupts]:
+        process.send_signal(signal.SIGHUP)
+        while word not in await asyncio.to_thread(process.stderr.readline):
+            pass
+    left, out, err = await programs.ended(process)
+    assert (left, out) == (code, ""), err
+    assert f"{said} {run_id}\n" in err
+    assert interrupts == 1 or "the deadline has passed and no worker answers" in err
