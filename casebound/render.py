@@ -40,7 +40,7 @@ class Place:
     """How a reader gets from the report to the run."""
 
     ui_url: str = ""
-    """Of the Temporal UI, if it is known."""
+    """Of the Temporal UI, if it is known and lasts."""
     later: bool = False
     """The UI ends with this command; `casebound up` brings it back."""
     namespace: str = "default"
@@ -181,4 +181,6 @@ def _call_to_read(view: RunView) -> str | None:
 
 def _open_in_ui(view: RunView, place: Place) -> str:
     path = f"/namespaces/{place.namespace}/workflows/{view.workflow_id}"
-    return f"{f'{place.command} up, then ' if place.later else ''}{place.ui_url}{path}"
+    if place.later:
+        return f"{place.command} up, then {place.ui_url}{path}{'' if place.ui_url else ' in the UI it names'}"
+    return f"{place.ui_url}{path}" if place.ui_url else f"namespace {place.namespace}, workflow ID {view.workflow_id}"

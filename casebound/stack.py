@@ -75,8 +75,10 @@ class Stack:
 
 
 @asynccontextmanager
-async def open_stack(paths: StatePaths | None = None, *, say: Say = lambda _: None) -> AsyncGenerator[Stack]:
-    """Start the stack of the state directory, or join the one that another command runs.
+async def open_stack(
+    paths: StatePaths | None = None, *, say: Say = lambda _: None, announce: bool = False
+) -> AsyncGenerator[Stack]:
+    """Start the stack of the state directory, or join the one that another command runs; `announce` says which.
 
     Raises:
         StackFailed: with the reason, the tail of the server's log and what to do.
@@ -92,6 +94,8 @@ async def open_stack(paths: StatePaths | None = None, *, say: Say = lambda _: No
         ) from error
     try:
         file = await _join_or_become_owner(paths, owner, users)
+        if announce:
+            say("starting ..." if file is None else "joining the running stack ...")
         if file is not None:
             yield _joined(file)
             return

@@ -61,7 +61,8 @@ async def diagnose(options: DiagnoseOptions) -> int:
             f"there is no {CONFIG_NAME} here, which declares what may be looked at; name one with --config"
         )
     request = run_input(options, settings)
-    say_start(settings)
+    if attaches(settings):
+        say("connecting ...")
     code: int | None = None
     try:
         async with open_session(settings, serve=True, workers_needed=True) as session:
@@ -85,6 +86,8 @@ def run_input(options: DiagnoseOptions, settings: Settings) -> RunInput:
     # On servers of one's own the sources are the workers', so there the worker checks the rest.
     text, runbook = _read_runbook(options.runbook, None if attaches(settings) else declared_catalog(settings))
     question = options.question if options.question is not None else runbook.question or ""
+    if options.question is not None and not question.strip():
+        raise UsageError("the question is empty: ask one, or leave it out to ask the runbook's")
     if not question.strip():
         raise UsageError('ask a question: casebound diagnose "Why did ...?", or give the runbook a `question`')
     if len(question) > QUESTION_MAX:
@@ -131,11 +134,6 @@ def _read_runbook(file: Path, catalog: tuple[CatalogEntry, ...] | None) -> tuple
         return text, load_runbook(text, str(file), catalog)
     except RunbookError as error:
         raise UsageError(str(error)) from None
-
-
-def say_start(settings: Settings) -> None:
-    """Say what is being waited for: starting takes a second or two."""
-    say("connecting ..." if attaches(settings) else "starting ...")
 
 
 async def _run(session: Session, request: RunInput, options: DiagnoseOptions, settings: Settings) -> int:

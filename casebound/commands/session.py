@@ -23,6 +23,7 @@ from boundary.contracts import shorten
 from boundary.errors import StoreUnavailable
 from casebound.cli_errors import UsageError, say
 from casebound.client import RunNotFound, has_worker
+from casebound.embedded_probe import UI_PORT
 from casebound.paths import state_paths
 from casebound.render import Place
 from casebound.settings import Settings
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 STORE_CHECK_S = 8.0
 """A store that does not answer by then is reported before anything is started."""
 
+
+EMBEDDED_GRACEFUL_S = 1.0
+"""Running tools get no longer when a command on the embedded stack ends; they are run again later."""
 
 LOG_BYTES = 4 * 1024 * 1024
 
@@ -127,7 +131,7 @@ async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: 
 async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> Session:
     loading = asyncio.create_task(asyncio.to_thread(importlib.import_module, "casebound.worker"))
     try:
-        stack = await opened.enter_async_context(open_stack(say=say))
+        stack = await opened.enter_async_context(open_stack(say=say, announce=serve))
     finally:
         await loading
     from casebound.worker import open_worker
@@ -138,8 +142,21 @@ async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> 
     store = await open_checked_store(settings, opened)
     queue = embedded_task_queue(settings)
     if serve:
-        await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
-    return Session(client, store, queue, Place(stack.ui_url, later=not stack.joined), stack)
+        await opened.enter_async_context(open_worker(hurried(settings), client, store, task_queue=queue))
+    return Session(client, store, queue, place_of(stack), stack)
+
+
+def hurried(settings: Settings) -> Settings:
+    """Let no tool of another run, which is gone on with beside the command's own, hold the command at its end."""
+    graceful = min(settings.worker.graceful_shutdown_s, EMBEDDED_GRACEFUL_S)
+    worker = settings.worker.model_copy(update={"graceful_shutdown_s": graceful})
+    return settings.model_copy(update={"worker": worker})
+
+
+def place_of(stack: Stack) -> Place:
+    """Say where the runs of an embedded stack are seen; only the usual UI port is the next start's, too."""
+    lasts = stack.joined or stack.ui_url.endswith(f":{UI_PORT}")
+    return Place(stack.ui_url if lasts else "", later=not stack.joined)
 
 
 async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Store:
@@ -154,8 +171,10 @@ async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Stor
         async with asyncio.timeout(STORE_CHECK_S):
             return await opened.enter_async_context(open_store(settings))
     except (StoreUnavailable, TimeoutError) as error:
-        why = error.message if isinstance(error, StoreUnavailable) else f"no answer within {STORE_CHECK_S:.0f} s"
-        raise UsageError(f"the evidence store does not answer: {why}; start it, or correct REDIS_URL") from error
+        # The store's own message says what to do.
+        none = f"no answer within {STORE_CHECK_S:.0f} s; start it, or correct REDIS_URL"
+        why = error.message if isinstance(error, StoreUnavailable) else none
+        raise UsageError(f"the evidence store does not answer: {why}") from error
 
 
 def log_to_file(file: Path) -> None:

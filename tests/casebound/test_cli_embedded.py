@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from casebound.commands.session import embedded_task_queue
+from casebound.commands.session import embedded_task_queue, hurried
 from casebound.embedded_lock import StackFile
-from casebound.settings import load_settings
+from casebound.settings import Settings, WorkerSettings, load_settings
 from tests.casebound.programs import case, casebound, start
 from tests.support.waiting import wait_until
 
@@ -82,7 +82,7 @@ def test_one_command_diagnoses_and_its_data_stay(tmp_path: Path) -> None:
     assert (failed.returncode, failed.stdout) == (1, "")
     assert "EXECUTION_ERROR" in failed.stderr
     text = casebound(tmp_path, "show", printed["run_id"])
-    assert "casebound up, then http://127.0.0.1:" in text.stdout
+    assert "Temporal  casebound up, then " in text.stdout
     assert f"/namespaces/default/workflows/{printed['workflow_id']}" in text.stdout
     unknown = casebound(tmp_path, "show", "nobody's")
     assert (unknown.returncode, unknown.stdout) == (2, "")
@@ -113,6 +113,7 @@ def test_up_serves_attached_and_joining_commands(tmp_path: Path) -> None:
         assert urllib.request.urlopen(stack.ui_url, timeout=5).status == 200
         joined = casebound(tmp_path, "diagnose", "--runbook", "book.yaml", "--json")
         assert joined.returncode == 0, joined.stderr
+        assert joined.stderr.startswith("joining the running stack ...\n")
         more = {"TEMPORAL_ADDRESS": stack.temporal_address, "REDIS_URL": stack.redis_url}
         attached = casebound(tmp_path, "diagnose", "--runbook", "book.yaml", "--json", more=more)
         assert attached.returncode == 0, attached.stderr
@@ -152,6 +153,13 @@ def test_each_configuration_has_a_queue_of_its_own(tmp_path: Path) -> None:
         queues.append(embedded_task_queue(load_settings(case(tmp_path / name) / "casebound.toml", {})))
     assert len(set(queues)) == 2
     assert all(queue.startswith("casebound-") for queue in queues)
+
+
+@pytest.mark.parametrize(("configured", "granted"), [(10, 1), (0.5, 0.5)])
+def test_the_tools_of_another_run_do_not_hold_a_command_at_its_end(configured: float, granted: float) -> None:
+    """A run that a killed command left is gone on with beside the command's own."""
+    settings = Settings(worker=WorkerSettings(graceful_shutdown_s=configured, threads=3))
+    assert hurried(settings).worker == WorkerSettings(graceful_shutdown_s=granted, threads=3)
 
 
 def test_an_interrupt_while_starting_is_no_report(tmp_path: Path) -> None:

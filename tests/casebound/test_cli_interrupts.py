@@ -87,7 +87,7 @@ async def test_three_interrupts_leave_at_once(place: Place) -> None:
 async def test_without_a_worker_an_interrupt_does_not_wait_for_ever(
     place: Place, interrupts: int, code: int, said: str
 ) -> None:
-    """The command leaves, saying where the run is to be found; after a while that its deadline has passed is told, too."""
+    """The command leaves, saying where the run is to be found; in time also that its deadline has passed."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
         process = place.start("diagnose", "--runbook", "book.yaml", "--json", "--deadline", "3s")
         run_id = await programs.run_id_of(process)

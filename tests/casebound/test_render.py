@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,10 @@ from activities.contracts import RunOutcome
 from boundary.contracts import EvidenceStatus, InvocationStatus
 from boundary.report import CheckedCitation, CheckedClaim, CitationStatus, Standing, Verdict
 from casebound.commands.output import own_name
+from casebound.commands.session import place_of
 from casebound.render import Place, run_json
 from casebound.run_view import RunView
+from casebound.stack import Stack
 from tests.casebound.reports import VIEW, text
 
 REPORT = """\
@@ -56,10 +60,21 @@ def test_a_report_says_what_is_proven_by_what_and_what_could_not_be_checked() ->
     assert text(VIEW) == REPORT
 
 
-def test_on_servers_of_ones_own_the_link_is_relative_to_their_ui() -> None:
-    """Its address is not known here, the path in it is."""
+def test_on_servers_of_ones_own_the_workflow_is_named() -> None:
+    """The address of their UI is not known here."""
     place = Place(namespace="ops")
-    assert "Temporal  /namespaces/ops/workflows/casebound-0199" in text(VIEW, place)
+    assert "Temporal  namespace ops, workflow ID casebound-0199\n" in text(VIEW, place)
+
+
+def test_a_ui_port_that_does_not_last_is_not_named() -> None:
+    """The next start has another, unless it is the usual one."""
+    stack = Stack("t", "http://127.0.0.1:40123", "r", lost=asyncio.Future)
+    path = "/namespaces/default/workflows/casebound-0199"
+    assert f"Temporal  casebound up, then {path} in the UI it names\n" in text(VIEW, place_of(stack))
+    usual = replace(stack, ui_url="http://127.0.0.1:8233")
+    assert f"Temporal  casebound up, then {usual.ui_url}{path}\n" in text(VIEW, place_of(usual))
+    joined = replace(stack, joined=True)
+    assert f"Temporal  {stack.ui_url}{path}\n" in text(VIEW, place_of(joined))
 
 
 def test_a_run_that_goes_on_says_so_and_lists_its_calls_so_far() -> None:
