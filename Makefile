@@ -2,6 +2,7 @@
 # make test   every test
 # make check  everything that needs no test: style, types, import law, schemas
 # make mutants  break the product on purpose and see that a named test notices each time
+# make soak   hostile input and store faults, for hours instead of a minute
 # make lock   renew requirements/*.txt
 #
 # All make their own environment in .venv from the locked requirements. PYTHON=... names the
@@ -23,6 +24,9 @@ run: $(VENV)/.run
 
 test: $(VENV)/.ci
 	@$(BIN)/pytest
+
+soak: $(VENV)/.ci
+	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/faults
 
 check: $(VENV)/.ci
 	$(BIN)/ruff check
