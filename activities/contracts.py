@@ -43,6 +43,9 @@ RECORD_TTL_MARGIN_S = 60
 RECORD_TTL_DEFAULT_S = 7 * 24 * 3600
 """Past the deadline, where the caller names no record_ttl."""
 
+LONGEST_S = 10 * 365 * 24 * 3600
+"""Ten years: longer than any server keeps a run, and far from where times overflow."""
+
 QUESTION_MAX = 4000
 """Characters of a question."""
 
@@ -110,9 +113,9 @@ class RunInput(Frozen):
     runbook: str | None = None
     """Text of the runbook, at most `RUNBOOK_MAX_BYTES`."""
     limits: RunLimits = RunLimits()
-    deadline_s: float = Field(default=600, gt=0)
+    deadline_s: float = Field(default=600, gt=0, le=LONGEST_S, allow_inf_nan=False)
     """From the start of the run."""
-    record_ttl_s: float | None = Field(default=None, gt=0)
+    record_ttl_s: float | None = Field(default=None, gt=0, le=2 * LONGEST_S, allow_inf_nan=False)
     """From the start of the run; None: deadline + 7 days."""
     owner: str = Field(default="", max_length=200)
     """Who asked; for people and the search attribute."""

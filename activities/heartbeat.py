@@ -16,6 +16,7 @@ from typing import TypeVar
 from temporalio import activity
 
 from activities.contracts import OfRun
+from boundary.contracts import valid_unicode
 
 FIRST_BEAT_S = 0.3
 """Most calls are over by then."""
@@ -38,7 +39,7 @@ class ActivityAttempt:
 
     def progress(self, detail: str) -> None:
         """Remember what the next beat shows in the Temporal UI; from any thread."""
-        self._detail = detail[:200]
+        self._detail = valid_unicode(detail[:200])
 
     def cancel_requested(self) -> bool:
         """True only for a cancellation by the run; a shutdown, pause or reset leaves the call to a later attempt."""

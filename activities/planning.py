@@ -21,6 +21,7 @@ from activities.stored import RunBrief, StoredTurn
 from activities.turns import bound_turn, turn_key
 from boundary.contracts import CallError, ToolBoundaryResult, ToolCall, call_error
 from boundary.errors import CaseboundError, ErrorCode
+from boundary.evidence import explain
 from boundary.ids import is_tool_call_id
 from boundary.redaction import Redactor
 from boundary.run_index import RunIndex
@@ -75,7 +76,7 @@ class Planning:
             raise
         except Exception as error:
             activity.logger.exception("planner %r failed: %s", brief.planner.kind, type(error).__name__)
-            message = self._redactor.text(f"the planner failed: {type(error).__name__}: {error}")[0]
+            message = f"the planner failed: {explain(error, self._redactor)}"
             return _failed(key, call_error(ErrorCode.EXECUTION_ERROR, message))
         made = await asyncio.to_thread(bound_turn, turn, turn_key=key, plan=plan)
         stored = await self._runs.put_turn(

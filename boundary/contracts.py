@@ -67,8 +67,13 @@ class CallError(Frozen):
 
 
 def call_error(code: ErrorCode, message: str) -> CallError:
-    """Make a `CallError`, its message cut to `MESSAGE_MAX` characters."""
-    return CallError(code=code, message=shorten(message, MESSAGE_MAX))
+    """Make a `CallError`, its message cut to `MESSAGE_MAX` characters, halves of characters replaced."""
+    return CallError(code=code, message=shorten(valid_unicode(message), MESSAGE_MAX))
+
+
+def valid_unicode(text: str) -> str:
+    """Put a question mark where a lone surrogate stands, as in a file name that is not UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def shorten(text: str, limit: int) -> str:

@@ -45,7 +45,7 @@ def _settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: Evi
     try:
         projection = tool.project(arguments, raw, _budget(tool, rules))
         return _projected(projection, raw_bytes, rules)
-    except Exception as error:  # a projector may raise anything
+    except BaseException as error:  # a projector may raise anything, and this is a thread of the boundary's own
         return Failed(call_error(ErrorCode.PROJECTION_ERROR, explain(error, rules.redactor)), raw=raw_bytes)
 
 
@@ -59,7 +59,10 @@ def too_large(what: str, size: int, limit: int) -> CallError:
 
 def explain(error: BaseException, redactor: Redactor) -> str:
     """Name the exception and its redacted text, for the record and the agent; never a trace."""
-    text, _ = redactor.text(str(error))
+    try:
+        text, _ = redactor.text(str(error))
+    except Exception:  # an exception's own text may raise
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -71,6 +74,7 @@ def _budget(tool: Tool, rules: EvidenceRules) -> int:
 def _projected(projection: Projection, raw: bytes, rules: EvidenceRules) -> Settlement:
     if projection.evidence_status not in (EvidenceStatus.EVIDENCE_FOUND, EvidenceStatus.NO_EVIDENCE):
         raise ValueError(f"a projection cannot say {projection.evidence_status}")
+    dump(projection.agent_result)  # refuses what is no JSON, a cycle among it, before anything walks it
     agent_result, redactions = rules.redactor.value(projection.agent_result)
     agent = _valid_unicode(dump(agent_result))
     if len(agent) > rules.limits.agent_result:

@@ -52,6 +52,9 @@ async def leavable(work: asyncio.Future[_T], stop: threading.Event, limit_s: flo
             raise TimedOut
         if work.cancelled():
             raise ToolFailure("the tool cancelled itself")
+        error = work.exception()
+        if error is not None and not isinstance(error, Exception):
+            raise _ended(error)
         return work.result()
     finally:
         stop.set()
@@ -65,8 +68,12 @@ async def leavable(work: asyncio.Future[_T], stop: threading.Event, limit_s: flo
 def _contained(tool: Tool, arguments: JsonObject, context: ToolContext) -> JsonValue:
     try:
         return tool.execute(arguments, context)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise ToolFailure(f"the tool tried to end its process ({type(error).__name__})") from None
+    except StopIteration as error:  # no future takes one: the call would never be done
+        raise _ended(error) from None
+    except Exception:
+        raise
+    except BaseException as error:  # the thread is the boundary's own; nothing else can end it
+        raise _ended(error) from None
 
 
 async def _contained_async(
@@ -74,8 +81,12 @@ async def _contained_async(
 ) -> JsonValue:
     try:
         return await execute(arguments, context)
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise ToolFailure(f"the tool tried to end its process ({type(error).__name__})") from None
+    except (SystemExit, KeyboardInterrupt) as error:  # asyncio would end the worker with it
+        raise _ended(error) from None
+
+
+def _ended(error: BaseException) -> ToolFailure:
+    return ToolFailure(f"the tool tried to end what runs it ({type(error).__name__})")
 
 
 def _forget(work: asyncio.Future[_T]) -> None:

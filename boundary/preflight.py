@@ -165,5 +165,5 @@ def _own_check(tool: Tool, arguments: JsonObject) -> CallError | None:
         return tool.check(arguments)
     except ToolFailure as failure:  # the tool's own word, safe to show
         return call_error(failure.code or ErrorCode.EXECUTION_ERROR, failure.message)
-    except Exception as error:  # a bug in the tool's check is a value too; its text may hold anything, so only the type
+    except BaseException as error:  # any bug in the check is a value too; its text may hold anything, so only the type
         return call_error(ErrorCode.EXECUTION_ERROR, f"the tool's own check failed with {type(error).__name__}")

@@ -1,0 +1,148 @@
+"""Tools that once cost a run its time, its worker's thread or their own answer. Whole runs, one call each."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from boundary.contracts import EvidenceStatus, InvocationStatus, JsonObject, JsonValue
+from boundary.errors import ErrorCode
+from boundary.tools import Projection, ToolContext
+from tests.fuzz.values import cyclic
+from tests.runs.conftest import runs, valkey_store
+from tests.support.runs import Finished, Harness, call, calls, report
+from tests.support.tools import FakeTool
+
+__all__ = ["runs", "valkey_store"]
+
+
+class Beyond(BaseException):
+    """Not even an `Exception`."""
+
+
+async def _one_call(harness: Harness, tool: FakeTool) -> tuple[Finished, float]:
+    began = time.monotonic()
+    done = await harness.run([calls(call("one")), report()], [tool], deadline_s=20)
+    return done, time.monotonic() - began
+
+
+RAISED = [StopIteration, asyncio.CancelledError, GeneratorExit, Beyond]
+
+
+@pytest.mark.parametrize("kind", RAISED)
+async def test_whatever_a_tool_raises_is_its_error_at_once(runs: Harness, kind: type[BaseException]) -> None:
+    """No waiting for a time-out, no second execution: EXECUTION_ERROR that names the exception."""
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        raise kind
+
+    tool = FakeTool(work=work)
+    done, took_s = await _one_call(runs, tool)
+    error = done.records["one"].record.error
+    assert error is not None
+    assert (error.code, len(tool.executed)) == (ErrorCode.EXECUTION_ERROR, 1)
+    assert took_s < 5
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, Beyond])
+@pytest.mark.parametrize("where", ["show", "refuse"])
+async def test_whatever_projector_or_check_raises_is_a_value(
+    runs: Harness, kind: type[BaseException], where: str
+) -> None:
+    """Neither ends the worker or repeats the tool."""
+
+    def raises(*_: Any) -> Any:
+        raise kind
+
+    tool = FakeTool(show=raises) if where == "show" else FakeTool(refuse=raises)
+    done, took_s = await _one_call(runs, tool)
+    error = done.records["one"].record.error
+    assert error is not None
+    assert error.code is (ErrorCode.PROJECTION_ERROR if where == "show" else ErrorCode.EXECUTION_ERROR)
+    assert len(tool.executed) <= 1
+    assert took_s < 5
+
+
+async def test_a_projection_with_a_cycle_is_a_projection_error(runs: Harness) -> None:
+    """It is refused before anything walks it for ever; the thread is free again."""
+    done, took_s = await _one_call(
+        runs, FakeTool(show=lambda a, r, b: Projection(cyclic(), EvidenceStatus.EVIDENCE_FOUND))
+    )
+    error = done.records["one"].record.error
+    assert error is not None
+    assert error.code is ErrorCode.PROJECTION_ERROR
+    assert took_s < 5
+
+
+async def test_a_text_of_a_broken_file_name_is_shown_with_replacements(runs: Harness) -> None:
+    """A file name that is no UTF-8 stands in an exception's text as lone surrogates: the rest is still told."""
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        name = b"/var/log/\xff.log".decode("utf-8", "surrogateescape")
+        raise ValueError(f"no such file: {name}")
+
+    done, _ = await _one_call(runs, FakeTool(work=work))
+    error = done.records["one"].record.error
+    assert error is not None
+    assert "no such file" in error.message
+    assert done.activity_types.count("casebound.settle_calls") == 0
+
+
+async def test_a_projector_that_fails_with_a_broken_text_keeps_raw(runs: Harness) -> None:
+    """PROJECTION_ERROR with the raw response, as for any other exception of a projector."""
+
+    def show(arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
+        raise ValueError("\ud800")
+
+    done, _ = await _one_call(runs, FakeTool(show=show))
+    record = done.records["one"]
+    assert record.record.error is not None
+    assert record.record.error.code is ErrorCode.PROJECTION_ERROR
+    assert record.raw is not None
+
+
+async def test_progress_with_a_broken_text_costs_the_call_nothing(runs: Harness) -> None:
+    """A heartbeat's detail is for people; it never decides about the answer."""
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        context.progress("reading /var/log/\udcff.log")
+        time.sleep(0.6)
+        return {"echo": arguments}
+
+    done, _ = await _one_call(runs, FakeTool(work=work))
+    record = done.records["one"].record
+    assert (record.status, record.executions) == (InvocationStatus.READY, 1)
+
+
+async def test_an_exception_that_cannot_be_shown_is_named(runs: Harness) -> None:
+    """Its type is told, its text cannot be."""
+
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("not to be shown")
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        raise Silent
+
+    done, _ = await _one_call(runs, FakeTool(work=work))
+    error = done.records["one"].record.error
+    assert error is not None
+    assert "Silent" in error.message
+
+
+@pytest.mark.parametrize("deadline_s", [1e14, 1e18, 1e300])
+async def test_a_deadline_no_clock_can_hold_is_refused_or_runs(runs: Harness, deadline_s: float) -> None:
+    """It never makes a run whose every workflow task fails."""
+    async with runs.worker([report()], [FakeTool()]):
+        try:
+            handle = await runs.start(deadline_s=deadline_s)
+        except ValueError:
+            return
+        try:
+            await asyncio.wait_for(handle.result(), 5)
+        finally:
+            if (await handle.describe()).close_time is None:
+                await handle.terminate()
