@@ -95,9 +95,9 @@ class PrivateServer:
         self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """End it, frozen or not."""
+        """End it, also where it is frozen or in an endless script."""
         if self._process is not None and self._process.poll() is None:
-            self.thaw()
+            self._process.kill()
         self._stack.close()
 
     @contextmanager

@@ -93,7 +93,7 @@ async def watch(store: InvocationStore, call_id: str, seen: list[StoredInvocatio
         await asyncio.sleep(0)
 
 
-@pytest.mark.timeout(60 * SOAK)
+@pytest.mark.timeout(120 * SOAK)
 @pytest.mark.proves("INV-ONE-RECORD", "INV-SETTLED-NEVER-CHANGES", "INV-LAST-BEGIN-WINS")
 @pytest.mark.parametrize("count", [2, 3, 12])
 async def test_owners_that_race_for_a_call_agree_on_one_outcome(

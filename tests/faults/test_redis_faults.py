@@ -136,8 +136,10 @@ def endless_script(server: PrivateServer) -> Generator[None]:
         raw.sendall(b"EVAL 'while true do end' 0\r\n")
         while says(client, "PING") != "BUSY":
             pass
-        yield
-        client.script_kill()
+        try:
+            yield
+        finally:
+            client.script_kill()
         while says(client, "PING") == "BUSY":
             pass
 

@@ -31,8 +31,8 @@ from tests.faults.store_stage import Handed, Held, Stage, answer_of, call_of, se
 from tests.support.calls import HOUR_MS, NOW_MS
 
 SOAK = 100 if os.environ.get("CASEBOUND_SOAK") else 1
-EXAMPLES = 25 * SOAK
-PATIENCE = pytest.mark.timeout(60 * SOAK)
+EXAMPLES = 80 * SOAK
+PATIENCE = pytest.mark.timeout(180 * SOAK)
 
 RUNS, IDS = ("run-a", "run-b"), ("call_1", "call:2")
 KEYS: tuple[Key, ...] = tuple((run, call_id) for run in RUNS for call_id in IDS)
