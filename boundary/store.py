@@ -241,7 +241,10 @@ class InvocationStore:
             return Settled(done) if isinstance(answer, Replaced) else None
         taken = taken_over(found, nonce=fresh.owner)
         encoded = encode(taken)
-        answer = await self._replace(held, {IDENTITY: encoded}, now_ms)
+        try:
+            answer = await self._replace(held, {IDENTITY: encoded}, now_ms)
+        except StoreUnavailable:  # once more: our own record means that the lost reply was a yes, and no owner is lost
+            answer = await self._replace(held, {IDENTITY: encoded}, now_ms)
         if isinstance(answer, Replaced) or answer.value == encoded:
             return Owned(StoredInvocation(taken, encoded))
         return None

@@ -467,3 +467,13 @@ async def test_a_lost_reply_to_create_is_still_the_first_execution(build: Build,
     store = InvocationStore(LostReply(), keys)
     await build(FakeTool(), over=store).invoke(admitted(), RUN, FakeAttempt())
     assert (await record_of(store)).record.executions == 1
+
+
+async def test_a_lost_reply_to_a_take_over_loses_no_owner(build: Build, keys: ToolCallKeyFactory) -> None:
+    """The record with our own nonce means "taken over": the call has two owners, and the tool runs once."""
+    store = InvocationStore(Outage([True]), keys)
+    assert isinstance(await store.begin(admitted(), nonce="lost", now_ms=NOW_MS), Owned)
+    tool = FakeTool()
+    outcome = await build(tool, over=store).invoke(admitted(), RUN, FakeAttempt())
+    assert outcome.status is InvocationStatus.READY
+    assert (outcome.executions, len(tool.executed)) == (2, 1)
