@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -31,6 +32,9 @@ atexit.register(time.sleep, 0.1)
 # How fast one example runs says more about the machine's other work than about the code.
 settings.register_profile("casebound", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None)
 settings.load_profile("casebound")
+
+# A suite started in the background ignores interrupts, and so would every command that it starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What the machine is configured for is none of a test's business, and may be production.
 for _name in list(os.environ):
