@@ -132,7 +132,7 @@ async def test_a_planner_that_never_answers_gets_the_run_an_inconclusive_report_
     assert done.activity_types == ["casebound.open_run", "casebound.plan", "casebound.plan"]
     assert done.turns == []
     assert "no report could be had" in done.result.detail
-    assert lasted_ms(done) >= 2000 - LAST_MOMENT_MS
+    assert lasted_ms(done) >= 2000
 
 
 class HangsAfterOneCall(BlockingPlanner):
@@ -167,4 +167,4 @@ async def test_a_run_completes_on_the_java_server_its_backoff_skipped(
     done = await runs.run(script, [FakeTool(work=work)])
     assert (done.result.outcome, done.result.verdict) == (RunOutcome.REPORTED, Verdict.SUPPORTED)
     assert (done.records["first"].record.executions, done.records["first"].record.failures) == (2, 1)
-    assert lasted_ms(done) >= 1000 - LAST_MOMENT_MS
+    assert lasted_ms(done) >= 1000
