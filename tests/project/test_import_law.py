@@ -26,6 +26,10 @@ LIGHT = {
     "boundary.secret_patterns",
     "activities",
     "activities.contracts",
+    "activities.contracts.records",
+    "activities.contracts.runs",
+    "activities.contracts.steering",
+    "activities.contracts.turns",
 }
 """All that workflow code may load of the packages below it."""
 
