@@ -65,6 +65,8 @@ class WorkerSettings(Section):
     """Activities at one time, tools and planner together."""
     graceful_shutdown_s: float = Field(default=10, ge=0, le=3600)
     """Time for running tools to finish after SIGTERM; what does not is run again elsewhere."""
+    wait_for_servers_s: float = Field(default=60, ge=0, le=3600)
+    """How long `casebound worker` asks for each of its servers before it gives up."""
 
 
 class LimitSettings(RunLimits):

@@ -6,20 +6,29 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from casebound.cli_errors import Exit, UsageError, say, tell
 from casebound.commands.interrupts import interrupts
 from casebound.commands.session import attaches, embedded_task_queue, open_checked_store
+from casebound.commands.waiting import once_it_answers, unless_pressed
 from casebound.settings import CONFIG_NAME, Settings, load_settings
 from casebound.stack import open_stack
-from casebound.temporal import connect_configured, connect_local
+from casebound.temporal import RetriesInBrief, connect_configured, connect_local
+
+if TYPE_CHECKING:
+    from temporalio.client import Client
+
+    from casebound.worker import Store
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 async def worker(config: Path | None) -> int:
     """Serve runs until SIGTERM or Ctrl-C; running tools then get the graceful time."""
-    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
+    handler = logging.StreamHandler()
+    handler.addFilter(RetriesInBrief())
+    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT, handlers=[handler])
     settings = load_settings(config)
     if not attaches(settings):
         raise UsageError("set TEMPORAL_ADDRESS and REDIS_URL to the servers to work for; `casebound up` needs neither")
@@ -27,14 +36,25 @@ async def worker(config: Path | None) -> int:
 
     with interrupts() as pressed:
         async with AsyncExitStack() as opened:
-            client = await connect_configured()
-            store = await open_checked_store(settings, opened)
+            press = asyncio.create_task(pressed.get())
+            servers = await unless_pressed(_servers(settings, opened), press)
+            if servers is None:
+                say("worker: stopped before its servers answered")
+                return Exit.OK
+            client, store = servers
             queue = settings.worker.task_queue
             await opened.enter_async_context(open_worker(settings, client, store, task_queue=queue))
             say(f"worker: task queue {queue!r}, namespace {client.namespace!r}, {_sources(settings)}")
-            await pressed.get()
+            await press
             say("worker: stopping, running tools get their time")
     return Exit.OK
+
+
+async def _servers(settings: Settings, opened: AsyncExitStack) -> tuple[Client, Store]:
+    """Open both connections; a worker is often started together with its servers, and before they listen."""
+    patience = settings.worker.wait_for_servers_s
+    client = await once_it_answers(connect_configured, seconds=patience)
+    return client, await once_it_answers(lambda: open_checked_store(settings, opened), seconds=patience)
 
 
 async def up(config: Path | None) -> int:
