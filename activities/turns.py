@@ -120,11 +120,28 @@ def _result_of(
     name = call.tool_name if isinstance(call.tool_name, str) else ""
     if result is None:
         return _failed(call_id, name, call_error(ErrorCode.RUN_NOT_ACTIVE, "the run ended this call without a result"))
+    if result.repeats is not None:
+        return _repeated(call_id, name, result, stored.get(result.repeats))
     if result.stored and call_id is not None and call_id in stored:
         return stored[call_id]
     if result.error is not None:
         return _failed(call_id, name, result.error)
     return _failed(call_id, name, call_error(ErrorCode.RECORD_EXPIRED, "the record of this call is gone; ask again"))
+
+
+def _repeated(
+    call_id: str | None, name: str, result: CallResult, first: ToolBoundaryResult | None
+) -> ToolBoundaryResult:
+    """Answer a repetition with the first call's result, where it was read."""
+    return ToolBoundaryResult(
+        tool_call_id=call_id,
+        tool_name=name,
+        status=result.status,
+        evidence_status=result.evidence_status,
+        agent_result=first.agent_result if first is not None else None,
+        truncated=first.truncated if first is not None else False,
+        repeats=result.repeats,
+    )
 
 
 def _failed(call_id: str | None, name: str, error: CallError) -> ToolBoundaryResult:

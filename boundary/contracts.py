@@ -161,3 +161,5 @@ class ToolBoundaryResult(Frozen):
     error: CallError | None = None
     agent_result: JsonValue = None
     truncated: bool = False
+    repeats: str | None = None
+    """Id of the earlier call that asked the same; this is its result, and only it can be cited."""

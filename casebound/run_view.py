@@ -75,6 +75,8 @@ class CallView(Frozen):
     status: InvocationStatus
     evidence_status: EvidenceStatus
     error: CallError | None = None
+    repeats: str | None = None
+    """Id of the earlier call that asked the same and has the result; this one was not made."""
     executions: int = 0
     raw_bytes: int = 0
     agent_result_bytes: int = 0
@@ -221,6 +223,7 @@ def _call_view(requested: _Requested, found: dict[str, StoredInvocation], redact
         status=answer.status if answer else InvocationStatus.PROJECTING,
         evidence_status=answer.evidence_status if answer else EvidenceStatus.UNKNOWN,
         error=answer.error if answer else None,
+        repeats=answer.repeats if answer else None,
     )
 
 

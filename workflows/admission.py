@@ -7,14 +7,15 @@ planner. What needs the tool itself (schemas, read-only) is the preflight's, ins
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from activities.contracts import ToolLimits
+from activities.contracts import RecentCall, ToolLimits
 from boundary.contracts import CallError, ReplacedText, ToolCall, call_error
 from boundary.errors import ErrorCode
 from boundary.ids import TOOL_CALL_ID_MAX, is_tool_call_id
 from boundary.limits import ARGUMENTS_MAX_BYTES
 from workflows.budget import Ledger
+from workflows.marks import call_mark, id_mark
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,43 @@ class Gate:
     tools: Mapping[str, ToolLimits]
     """The catalog, from history."""
     seen: Set[str]
-    """Legal ids requested earlier in this run."""
+    """Marks of the legal ids requested earlier in this run."""
     now_ms: int
     deadline_ms: int
     """Until when calls may run: the run's deadline less the reserve for concluding."""
+    recent: Mapping[str, RecentCall] = field(default_factory=dict[str, RecentCall])
+    """READY calls by their mark."""
+    repeat_window_ms: int = 0
     active: bool = True
     cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """The earlier call that has the answer already."""
+
+    mark: str
+    call: RecentCall
 
 
 def refusal(call: ToolCall, gate: Gate) -> CallError | None:
     """Say why the call is not admitted, or None."""
     return _run_refusal(gate) or _id_refusal(call.tool_call_id, gate) or _tool_refusal(call, gate)
+
+
+def repetition(call: ToolCall, gate: Gate) -> CallError | Repetition | None:
+    """Find the READY call that this one repeats: its answer stands; from the third time on, asking is refused."""
+    mark = call_mark(tool_label(call), call.arguments) if gate.recent else None
+    first = gate.recent.get(mark) if mark is not None else None
+    if mark is None or first is None or gate.now_ms - first.ready_ms > gate.repeat_window_ms:
+        return None
+    if not first.repeated:
+        return Repetition(mark, first)
+    message = (
+        f"the call {first.tool_call_id!r} asked the same and has the answer, as you were told; cite that call, "
+        "ask something else, or hand in the report"
+    )
+    return call_error(ErrorCode.REPEATED_CALL, message)
 
 
 def legal_id(call: ToolCall) -> str | None:
@@ -69,7 +96,7 @@ def _id_refusal(value: str | ReplacedText | None, gate: Gate) -> CallError | Non
     if isinstance(value, ReplacedText) or not is_tool_call_id(value):
         message = f"the id is not 1 to {TOOL_CALL_ID_MAX} printable ASCII characters without space"
         return call_error(ErrorCode.INVALID_TOOL_CALL_ID, message)
-    if value in gate.seen:
+    if id_mark(value) in gate.seen:
         message = f"the id {value!r} was used before in this run; give each call an id of its own"
         return call_error(ErrorCode.DUPLICATE_TOOL_CALL_ID, message)
     return None

@@ -7,6 +7,7 @@
 4. Check: EvidenceGuard checks every citation; one repair turn may mend the faults.
 5. Close: publish what stands. Where no report can be had, publish an INCONCLUSIVE one.
 
+People steer it meanwhile (`steered`), and a long one goes on in further executions (`carrying`).
 The run decides and holds budget, deadline and cancellation; everything that touches the world is
 an activity. A cancellation is a flag like any other: it never cuts through this code.
 """
@@ -20,7 +21,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey
-from temporalio.exceptions import ActivityError, ApplicationError, RetryState
+from temporalio.exceptions import ActivityError, RetryState
 
 from activities.contracts import (
     CheckedReport,
@@ -31,28 +32,30 @@ from activities.contracts import (
     PlannedTurn,
     RunInput,
     RunOutcome,
-    RunProgress,
     RunResult,
-    StopInput,
-    StopResult,
     TurnMode,
 )
 from boundary.report import Verdict
 from workflows import activity_calls
 from workflows.attributes import OUTCOME, VERDICT
 from workflows.budget import Ledger
+from workflows.carrying import next_input, take_over
 from workflows.clock import now_ms
 from workflows.conclusion import LAST_MOMENT_MS, Conclusion, due
 from workflows.failures import message_of, store_lost
-from workflows.run_state import Phase, RunState
-from workflows.summaries import current_details
+from workflows.holding import while_paused
+from workflows.marks import id_mark
+from workflows.run_state import RunState
+from workflows.steered import SteeredRun
 from workflows.tool_calls import TurnCalls
 
 _T = TypeVar("_T")
 
+CANCELLED = Conclusion(RunOutcome.CANCELLED, "the run was cancelled")
+
 
 @workflow.defn(name="AgentRun", failure_exception_types=[ValidationError])
-class AgentRun:
+class AgentRun(SteeredRun):
     """One diagnosis. Its result is the report."""
 
     @workflow.init
@@ -66,42 +69,33 @@ class AgentRun:
             started_ms=now_ms(),
             ledger=Ledger(request.limits),
         )
+        if request.carried is not None:
+            take_over(self._state, request.carried)
 
     @workflow.run
     async def run(self, request: RunInput) -> RunResult:
         """Conduct the run; a cancelled one still settles its records and leaves its summary."""
         conducting = asyncio.create_task(self._conduct())
         try:
-            return await asyncio.shield(conducting)
+            result = await asyncio.shield(conducting)
         except asyncio.CancelledError:
-            if conducting.done():
+            if conducting.done() and conducting.result() is not None:
                 raise
             self._state.cancelled = True
-            await self._leave_summary(await conducting)
+            await self._leave_summary(await conducting or self._close(CANCELLED, CheckedReport()))
             raise
+        if result is None:
+            workflow.continue_as_new(next_input(self._state))
+        return result
 
-    @workflow.query
-    def progress(self) -> RunProgress:
-        """Say what the run is doing, its latest calls and what is left of its budget."""
-        return self._state.progress()
-
-    @workflow.update
-    def stop(self, request: StopInput) -> StopResult:
-        """Conclude now, with the evidence at hand."""
-        before = self._state.phase
-        self._state.stopped = request.reason or "someone asked the run to conclude"
-        return StopResult(state=before)
-
-    @stop.validator
-    def _stop_makes_sense(self, request: StopInput) -> None:
-        if self._state.cancelled or self._state.phase in ("closing", "closed"):
-            raise ApplicationError(f"the run is {self._state.phase} already; there is nothing to stop")
-
-    async def _conduct(self) -> RunResult:
+    async def _conduct(self) -> RunResult | None:
+        """Make the report; None: the run goes on in another execution."""
         turn: PlannedTurn | None = None
         end = await self._open()
         if end is None:
             end, turn = await self._gather()
+        if end is None:
+            return None
         if turn is None and not end.fallback:
             end, turn = await self._conclude(end)
         checked = CheckedReport()
@@ -112,6 +106,8 @@ class AgentRun:
     async def _open(self) -> Conclusion | None:
         """Store the brief; a Conclusion says why the run cannot even begin."""
         state = self._state
+        if state.input.carried is not None:
+            return None
         request = OpenRunInput(
             run_id=state.named_run_id,
             question=state.input.question,
@@ -134,26 +130,34 @@ class AgentRun:
         state.index_expires_ms = opened.expires_at_ms
         return None
 
-    async def _gather(self) -> tuple[Conclusion, PlannedTurn | None]:
-        """Plan and call until there is a report (a turn) or a reason to conclude (None)."""
+    async def _gather(self) -> tuple[Conclusion | None, PlannedTurn | None]:
+        """Plan and call until there is a report (a turn), a reason to conclude, or a history that is long enough."""
+        state = self._state
         while True:
+            await while_paused(state)
             end = self._due()
             if end is not None:
                 return end, None
-            self._state.ledger.turns += 1
-            planned = await self._plan(TurnMode.PLAN, self._state.gather_ms)
+            if workflow.info().is_continue_as_new_suggested() and workflow.all_handlers_finished():
+                return None, None
+            state.ledger.turns += 1
+            planned = await self._plan(TurnMode.PLAN)
             if isinstance(planned, Conclusion):
                 return planned, None
-            if not (planned.calls or planned.excess) or planned.reported:
+            if (planned.calls or planned.excess) and not planned.reported:
+                self._show("calling")
+                state.results = await TurnCalls(state, planned).carry_out()
+                continue
+            await while_paused(state)
+            # Someone said something meanwhile: the planner reports anew, if it may still be asked.
+            if not state.notes or self._due() is not None:
                 return Conclusion(RunOutcome.REPORTED), planned
-            self._show("calling")
-            self._state.results = await TurnCalls(self._state, planned).carry_out()
 
     async def _conclude(self, end: Conclusion) -> tuple[Conclusion, PlannedTurn | None]:
         """Ask for the report, with no tools left and while there is time for it."""
         if now_ms() >= self._state.deadline_ms:
             return replace(end, detail=f"{end.detail}; the deadline had passed before a report could be had"), None
-        planned = await self._plan(TurnMode.CONCLUDE, self._state.deadline_ms)
+        planned = await self._plan(TurnMode.CONCLUDE)
         if isinstance(planned, PlannedTurn):
             return end, planned
         if planned.outcome in (RunOutcome.STORE_LOST, RunOutcome.CANCELLED):
@@ -164,7 +168,7 @@ class AgentRun:
         """Check the report; where it has faults, let the planner repair it once."""
         checked = await self._check_once(turn)
         if isinstance(checked, CheckedReport) and checked.faults and self._may_repair():
-            repaired = await self._plan(TurnMode.REPAIR, self._state.deadline_ms, checked.faults)
+            repaired = await self._plan(TurnMode.REPAIR, checked.faults)
             if isinstance(repaired, PlannedTurn):
                 again = await self._check_once(repaired)
                 checked = again if isinstance(again, Conclusion) or again.usable else checked
@@ -183,7 +187,8 @@ class AgentRun:
             return CheckedReport(faults=turn.faults, usable=False)
         self._show("checking")
         digests = self._state.digests
-        seen = {call_id: digests[call_id] for call_id in turn.cites if call_id in digests}
+        marks = {call_id: id_mark(call_id) for call_id in turn.cites}
+        seen = {call_id: digests[mark] for call_id, mark in marks.items() if mark in digests}
         request = CheckReportInput(run_id=self._state.named_run_id, turn_key=turn.turn_key, seen=seen)
         try:
             return await self._leavable(activity_calls.check_report(request), also_stop=False)
@@ -195,7 +200,7 @@ class AgentRun:
     def _close(self, end: Conclusion, checked: CheckedReport) -> RunResult:
         state = self._state
         if state.cancelled:
-            end = Conclusion(RunOutcome.CANCELLED, "the run was cancelled")
+            end = CANCELLED
         self._show("closing")
         result = RunResult(
             run_id=state.run_id,
@@ -216,7 +221,7 @@ class AgentRun:
         self._show("closed")
         return result
 
-    async def _plan(self, mode: TurnMode, until_ms: int, faults: tuple[str, ...] = ()) -> PlannedTurn | Conclusion:
+    async def _plan(self, mode: TurnMode, faults: tuple[str, ...] = ()) -> PlannedTurn | Conclusion:
         """Ask for one turn; a Conclusion says why there is none."""
         state = self._state
         state.turn, state.mode = state.turn + 1, mode
@@ -227,20 +232,36 @@ class AgentRun:
             mode=mode,
             parent=state.parent,
             results=state.results,
+            notes=tuple(state.notes),
             faults=faults,
             budget=state.ledger.left(),
-            deadline_ms=until_ms,
+            deadline_ms=self._until_ms(mode),
         )
-        handle = activity_calls.plan(request, left_ms=until_ms - now_ms())
         try:
-            planned = await self._leavable(handle, also_stop=mode is TurnMode.PLAN)
+            planned = await self._planned(request)
         except ActivityError as error:
             return self._no_turn(error)
         state.parent, state.results = planned.turn_key, ()
+        del state.notes[: len(request.notes)]
         state.ledger.tokens += planned.tokens
         if planned.failure is not None:
             return Conclusion(RunOutcome.PLANNER_FAILED, planned.failure.message, fallback=True)
         return planned
+
+    async def _planned(self, request: PlanInput) -> PlannedTurn:
+        """Ask until there is an answer or no time; who moves the deadline meanwhile gives the question more."""
+        while True:
+            handle = activity_calls.plan(request, left_ms=request.deadline_ms - now_ms())
+            try:
+                return await self._leavable(handle, also_stop=request.mode is TurnMode.PLAN)
+            except ActivityError as error:
+                until_ms = self._until_ms(request.mode)
+                if error.retry_state is not RetryState.TIMEOUT or until_ms <= request.deadline_ms:
+                    raise
+                request = request.model_copy(update={"deadline_ms": until_ms})
+
+    def _until_ms(self, mode: TurnMode) -> int:
+        return self._state.gather_ms if mode is TurnMode.PLAN else self._state.deadline_ms
 
     async def _leavable(self, handle: workflow.ActivityHandle[_T], *, also_stop: bool = True) -> _T:
         """Wait for the activity; leave it when the run is cancelled, or stopped where that matters."""
@@ -283,10 +304,6 @@ class AgentRun:
             await activity_calls.close_run(CloseRunInput(result=result))
         except ActivityError as error:
             workflow.logger.warning("the summary of the cancelled run was not stored: %s", message_of(error))
-
-    def _show(self, phase: Phase) -> None:
-        self._state.phase = phase
-        workflow.set_current_details(current_details(self._state.progress()))
 
     def _publish(self, values: dict[SearchAttributeKey[str], str]) -> None:
         """Write the search attributes the server knows; an unknown one would be retried for ever."""

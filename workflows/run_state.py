@@ -12,20 +12,26 @@ from activities.contracts import (
     CallResult,
     FailedCall,
     ListedCall,
+    Pause,
+    RecentCall,
     RunInput,
     RunProgress,
     ToolLimits,
     TurnMode,
 )
-from boundary.contracts import CallError, ToolCall, ToolCallOutcome
+from boundary.contracts import CallError, EvidenceStatus, InvocationStatus, ToolCall, ToolCallOutcome
 from boundary.errors import ErrorCode
-from workflows.admission import Gate, legal_id, tool_label
+from workflows.admission import Gate, Repetition, legal_id, tool_label
 from workflows.budget import Ledger
 from workflows.conclusion import LISTED_MAX, gather_until_ms
+from workflows.marks import call_mark, id_mark
 from workflows.summaries import short_arguments
 
 SHOWN_CALLS = 20
 """Latest calls in progress and current details."""
+
+RECENT_MAX = 256
+"""Latest READY calls that a repetition is recognised of; a continued run carries their ids."""
 
 Phase = Literal["opening", "planning", "calling", "checking", "closing", "closed"]
 
@@ -59,9 +65,17 @@ class RunState:
     """The end of the gathering came while a call ran, or before it could do anything."""
     spent: str | None = None
     """The limit of the run that a call was refused for."""
+    paused: Pause | None = None
+    extended_ms: int = 0
+    """By how much people moved the deadline."""
+    notes: list[str] = field(default_factory=list)
+    """Hints of people that the planner was not given yet."""
     seen: set[str] = field(default_factory=set)
+    """Marks of the legal ids requested in this run, refused ones among them."""
     digests: dict[str, str | None] = field(default_factory=dict)
-    """Record digest of each admitted call; None while it is not settled for sure."""
+    """Record digest of each admitted call, by its id's mark; None while it is not settled for sure."""
+    recent: dict[str, RecentCall] = field(default_factory=dict)
+    """READY calls by their mark: what would be a repetition."""
     listed: list[ListedCall] = field(default_factory=list)
     failed: list[FailedCall] = field(default_factory=list)
     failed_more: int = 0
@@ -71,8 +85,13 @@ class RunState:
     @property
     def deadline_ms(self) -> int:
         """When the run must be over: as asked for, and with its evidence still there."""
-        asked = self.started_ms + round(self.input.deadline_s * 1000)
-        return min(asked, self.expires_ms - RECORD_TTL_MARGIN_S * 1000)
+        asked = self.started_ms + round(self.input.deadline_s * 1000) + self.extended_ms
+        return min(asked, self.latest_ms)
+
+    @property
+    def latest_ms(self) -> int:
+        """The latest deadline that its evidence outlives."""
+        return self.expires_ms - RECORD_TTL_MARGIN_S * 1000
 
     @property
     def gather_ms(self) -> int:
@@ -85,6 +104,11 @@ class RunState:
         return self.index_expires_ms or self.started_ms + round(self.input.ttl_s * 1000)
 
     @property
+    def repeat_window_ms(self) -> int:
+        """For so long a READY call is not made again; 0: repetitions are calls like any other."""
+        return round(self.input.limits.repeat_window_s * 1000)
+
+    @property
     def interrupted(self) -> bool:
         """Tell whether running calls and planning turns are to be left."""
         return self.cancelled or self.stopped is not None
@@ -95,6 +119,8 @@ class RunState:
             ledger=self.ledger,
             tools=self.tools,
             seen=self.seen,
+            recent=self.recent,
+            repeat_window_ms=self.repeat_window_ms,
             now_ms=now_ms,
             deadline_ms=self.gather_ms,
             active=self.stopped is None,
@@ -116,14 +142,20 @@ class RunState:
 
     def begin(self, call: ToolCall, call_id: str, call_index: int) -> None:
         """Note an admitted call."""
-        self.digests[call_id] = None
+        self.digests[id_mark(call_id)] = None
         self._show(call, state="running", call_index=call_index)
 
-    def settle(self, call: ToolCall, call_index: int, outcome: ToolCallOutcome) -> CallResult:
+    def repeat(self, call: ToolCall, first: Repetition) -> CallResult:
+        """Note a call that repeats one; its result names the first call, which is what may be cited."""
+        self.recent[first.mark] = first.call.model_copy(update={"repeated": True})
+        self._show(call, state="repeated", evidence_status=first.call.evidence_status)
+        return CallResult(evidence_status=first.call.evidence_status, stored=False, repeats=first.call.tool_call_id)
+
+    def settle(self, call: ToolCall, call_index: int, outcome: ToolCallOutcome, now_ms: int) -> CallResult:
         """Note the outcome of an admitted call; returns its one result."""
         call_id, name = legal_id(call) or "", tool_label(call)
         if outcome.record_sha256 is not None:
-            self.digests[call_id] = outcome.record_sha256
+            self.digests[id_mark(call_id)] = outcome.record_sha256
         if len(self.listed) < LISTED_MAX:
             self.listed.append(
                 ListedCall(
@@ -136,6 +168,7 @@ class RunState:
         if outcome.error is not None:
             self._fail(call_id, name, outcome.error)
             self.cut_off = self.cut_off or outcome.error.code is ErrorCode.DEADLINE_EXCEEDED
+        self._remember(call, call_id, outcome, now_ms)
         self._show_outcome(call_index, outcome)
         return CallResult(
             status=outcome.status,
@@ -143,6 +176,20 @@ class RunState:
             error=outcome.error,
             stored=outcome.record_sha256 is not None,
         )
+
+    def _remember(self, call: ToolCall, call_id: str, outcome: ToolCallOutcome, now_ms: int) -> None:
+        """Keep what would be repeated; what is older than the window may be asked again."""
+        oldest = now_ms - self.repeat_window_ms
+        for mark in [mark for mark, kept in self.recent.items() if kept.ready_ms < oldest]:
+            del self.recent[mark]
+        mark = call_mark(tool_label(call), call.arguments)
+        if mark is not None and self.repeat_window_ms and outcome.status is InvocationStatus.READY:
+            self.recent.pop(mark, None)
+            self.recent[mark] = RecentCall(
+                tool_call_id=call_id, ready_ms=now_ms, evidence_status=outcome.evidence_status
+            )
+            if len(self.recent) > RECENT_MAX:
+                del self.recent[next(iter(self.recent))]
 
     def progress(self) -> RunProgress:
         """Answer the `progress` query."""
@@ -153,8 +200,11 @@ class RunState:
             turn=self.turn,
             calls=tuple(self.shown),
             calls_total=self.ledger.tool_calls,
+            calls_running=self.ledger.running,
             budget=self.ledger.used(),
             deadline_ms=self.deadline_ms,
+            paused=None if self.interrupted or self.mode is not TurnMode.PLAN else self.paused,
+            notes_pending=len(self.notes),
         )
 
     def _fail(self, call_id: str | None, tool_name: str, error: CallError) -> None:
@@ -167,9 +217,10 @@ class RunState:
         self,
         call: ToolCall,
         *,
-        state: Literal["running", "refused"],
+        state: Literal["running", "refused", "repeated"],
         call_index: int | None = None,
         error: CallError | None = None,
+        evidence_status: EvidenceStatus | None = None,
     ) -> None:
         self.shown.append(
             CallProgress(
@@ -178,6 +229,7 @@ class RunState:
                 tool_name=tool_label(call),
                 arguments=short_arguments(call.arguments),
                 state=state,
+                evidence_status=evidence_status,
                 error=error,
             )
         )

@@ -24,9 +24,11 @@ from boundary.contracts import (
 from boundary.errors import ErrorCode
 from boundary.limits import TURN_MAX_BYTES, TURN_MAX_CALLS
 from workflows import activity_calls
-from workflows.admission import legal_id, refusal, tool_label
+from workflows.admission import Repetition, legal_id, refusal, repetition, tool_label
 from workflows.clock import now_ms
 from workflows.failures import call_failure
+from workflows.holding import while_paused
+from workflows.marks import id_mark
 from workflows.run_state import RunState
 from workflows.summaries import call_summary
 
@@ -48,21 +50,35 @@ class TurnCalls:
         return tuple([await result if isinstance(result, asyncio.Task) else result for result in results])
 
     async def _admit(self, position: int, call: ToolCall) -> CallResult | asyncio.Task[CallResult]:
-        """Wait for room, then refuse the call or start it."""
+        """Wait while the run is paused and for room, then answer the call or start it."""
         state = self._state
-        error = refusal(call, state.gate(now_ms()))
-        if error is None or error.code is ErrorCode.BUDGET_EXCEEDED:
-            await workflow.wait_condition(lambda: state.interrupted or state.ledger.has_room())
-            error = refusal(call, state.gate(now_ms()))
+        why_not = await self._why_not(call)
         call_id = legal_id(call)
         if call_id is not None:
-            state.seen.add(call_id)
-        if error is not None or call_id is None:
-            return state.refuse(call, error or call_error(ErrorCode.MISSING_TOOL_CALL_ID, "the call has no id"))
+            state.seen.add(id_mark(call_id))
+        if isinstance(why_not, Repetition):
+            return state.repeat(call, why_not)
+        if why_not is not None or call_id is None:
+            return state.refuse(call, why_not or call_error(ErrorCode.MISSING_TOOL_CALL_ID, "the call has no id"))
         call_index = state.ledger.tool_calls + 1
         grant = self._grant(tool_label(call), call_index)
         state.begin(call, call_id, call_index)
         return asyncio.create_task(self._run(position, call, call_id, call_index, grant))
+
+    async def _why_not(self, call: ToolCall) -> CallError | Repetition | None:
+        state = self._state
+        while True:
+            await while_paused(state)
+            error = refusal(call, state.gate(now_ms()))
+            if error is not None and error.code is not ErrorCode.BUDGET_EXCEEDED:
+                return error
+            # A running call may still free what this one needs.
+            await workflow.wait_condition(
+                lambda: state.interrupted or state.paused is not None or state.ledger.has_room()
+            )
+            if state.interrupted or state.paused is None or now_ms() >= state.gather_ms:
+                gate = state.gate(now_ms())
+                return refusal(call, gate) or repetition(call, gate)
 
     def _grant(self, tool_name: str, call_index: int) -> Grant:
         state, tool = self._state, self._state.tools[tool_name]
@@ -111,7 +127,7 @@ class TurnCalls:
                 )
             )
         state.ledger.settle(call_index, outcome.record_bytes if outcome.record_sha256 is not None else None)
-        return state.settle(call, call_index, outcome)
+        return state.settle(call, call_index, outcome, now_ms())
 
     async def _settle_lost(self, lost: LostCall) -> ToolCallOutcome:
         """The finalizer: the record of a call whose activity died must not stay PROJECTING."""

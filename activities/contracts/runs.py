@@ -6,9 +6,8 @@ RunInput is the workflow's one argument, RunResult its result.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from boundary.contracts import CallError, EvidenceStatus, Frozen, InvocationStatus
 from boundary.limits import MIB, MIN_RECORD_BYTES
@@ -62,6 +61,8 @@ class RunLimits(Frozen):
     max_tokens: int | None = Field(default=None, gt=0)
     """Tokens the planner may use; None: no limit."""
     max_parallel_calls: int = Field(default=4, ge=1, le=64)
+    repeat_window_s: float = Field(default=600, ge=0, le=LONGEST_S, allow_inf_nan=False)
+    """For so long a READY call is not made again: the same call is answered by naming it; 0: it is made."""
     preview_chars: int = Field(default=300, ge=0, le=500)
 
 
@@ -72,39 +73,6 @@ class PlannerRef(Frozen):
     """A planner the worker has: `runbook`, or a name given to it in tests."""
     name: str = ""
     """Of the runbook or model; for people."""
-
-
-class RunInput(Frozen):
-    """The workflow's one argument."""
-
-    question: str = Field(min_length=1, max_length=QUESTION_MAX)
-    planner: PlannerRef = PlannerRef()
-    runbook: str | None = None
-    """Text of the runbook, at most `RUNBOOK_MAX_BYTES`."""
-    limits: RunLimits = RunLimits()
-    deadline_s: float = Field(default=600, gt=0, le=LONGEST_S, allow_inf_nan=False)
-    """From the start of the run."""
-    record_ttl_s: float | None = Field(default=None, gt=0, le=2 * LONGEST_S, allow_inf_nan=False)
-    """From the start of the run; None: deadline + 7 days."""
-    owner: str = Field(default="", max_length=200)
-    """Who asked; for people and the search attribute."""
-    search_attributes: tuple[str, ...] = ()
-    """Those of casebound's search attributes that the server knows; no others are written."""
-
-    @property
-    def ttl_s(self) -> float:
-        """How long records live, from the start of the run."""
-        return self.deadline_s + RECORD_TTL_DEFAULT_S if self.record_ttl_s is None else self.record_ttl_s
-
-    @model_validator(mode="after")
-    def _evidence_outlives_the_report(self) -> Self:
-        least = self.deadline_s + RECORD_TTL_MARGIN_S
-        if self.ttl_s < least:
-            raise ValueError(f"record_ttl of {self.ttl_s:g} s is too short: deadline + margin is {least:g} s")
-        size = len((self.runbook or "").encode("utf-8", "surrogatepass"))
-        if size > RUNBOOK_MAX_BYTES:
-            raise ValueError(f"the runbook has {size} bytes, the limit is {RUNBOOK_MAX_BYTES}")
-        return self
 
 
 class ToolLimits(Frozen):

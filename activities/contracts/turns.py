@@ -32,7 +32,9 @@ class CallResult(Frozen):
     evidence_status: EvidenceStatus = EvidenceStatus.EVIDENCE_FOUND
     error: CallError | None = None
     stored: bool = True
-    """False: there is no record of the call, and `error` is all there is."""
+    """False: there is no record of the call; `error` or `repeats` is all there is."""
+    repeats: str | None = None
+    """Id of the earlier call that asked the same: its result is the answer, and it is what may be cited."""
 
     @classmethod
     def refused(cls, error: CallError) -> Self:

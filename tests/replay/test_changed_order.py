@@ -23,7 +23,7 @@ OPEN, CONCLUDE, CHECK, CONDUCT = AgentRun._open, AgentRun._conclude, AgentRun._c
 
 async def plan_before_opening(run: AgentRun) -> Conclusion | None:
     """Ask the planner before the brief is stored."""
-    await run._plan(TurnMode.PLAN, run._state.gather_ms)
+    await run._plan(TurnMode.PLAN)
     return await OPEN(run)
 
 
@@ -35,13 +35,14 @@ async def check_before_concluding(run: AgentRun, end: Conclusion) -> tuple[Concl
 
 async def repair_before_checking(run: AgentRun, end: Conclusion, turn: PlannedTurn) -> tuple[Conclusion, CheckedReport]:
     """Ask for the repair before the report was checked."""
-    await run._plan(TurnMode.REPAIR, run._state.deadline_ms, ("any fault",))
+    await run._plan(TurnMode.REPAIR, ("any fault",))
     return await CHECK(run, end, turn)
 
 
-async def close_every_run(run: AgentRun) -> RunResult:
+async def close_every_run(run: AgentRun) -> RunResult | None:
     """Write a summary at the end of every run, a cancelled one's twice."""
     result = await CONDUCT(run)
+    assert result is not None
     await run._leave_summary(result)
     return result
 

@@ -130,7 +130,8 @@ class Harness:
             yield
 
     async def start(self, *, question: str = "What happened?", **options: Any) -> RunHandle:
-        """Start a run; options are those of `RunInput` and `RunLimits`."""
+        """Start a run; options are those of `RunInput` and `RunLimits`. Unless told, it may repeat its calls."""
+        options = {"repeat_window_s": 0, **options}
         limits = {name: options.pop(name) for name in list(options) if name in RunLimits.model_fields}
         request = RunInput(
             question=question, planner=PlannerRef(kind="scripted"), limits=RunLimits(**limits), **options

@@ -16,6 +16,7 @@ from boundary.ids import is_tool_call_id
 from boundary.limits import ARGUMENTS_MAX_BYTES
 from workflows.admission import Gate, legal_id, refusal, tool_label
 from workflows.budget import Ledger
+from workflows.marks import id_mark
 
 REPLACED = ReplacedText(reason="oversized", bytes=3_000_000, sha256="0" * 64)
 FREE_CALL = ToolCall(tool_call_id="fresh", tool_name="probe", arguments="{}")
@@ -27,7 +28,7 @@ def open_gate() -> Gate:
     return Gate(
         ledger=Ledger(RunLimits(max_tool_calls=5)),
         tools={"probe": ToolLimits(max_calls=2), "other": ToolLimits()},
-        seen={"used"},
+        seen={id_mark("used")},
         now_ms=NOW_MS,
         deadline_ms=NOW_MS + 1,
     )

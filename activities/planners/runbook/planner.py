@@ -23,7 +23,7 @@ from activities.planners.runbook.values import Meter, TooMuchWork, View
 from activities.planners.runbook.views import BODY_FIELDS, answered
 from activities.stored import RunBrief
 from activities.turns import requested_results
-from boundary.contracts import InvocationStatus, ToolBoundaryResult, ToolCall
+from boundary.contracts import InvocationStatus, JsonValue, ToolBoundaryResult, ToolCall
 
 _PARSED = 16
 """Runbooks kept parsed; parsing is pure, and a turn of a large one would spend most of its time on it."""
@@ -75,7 +75,8 @@ def _turn(
     stored: Mapping[str, ToolBoundaryResult],
 ) -> Turn:
     """Decide the turn; pure."""
-    scope = Scope({"vars": runbook.vars, "question": question}, Meter())
+    notes: list[JsonValue] = [note for given in (*(turn.notes for turn in past), plan.notes) for note in given]
+    scope = Scope({"vars": runbook.vars, "question": question, "notes": notes}, Meter())
     made = _calls_made(past, stored)
     progress = advance(runbook, made, scope, concluding=plan.mode is not TurnMode.PLAN)
     if progress.calls:
@@ -95,10 +96,10 @@ def _calls_made(past: Sequence[PastTurn], stored: Mapping[str, ToolBoundaryResul
 
 
 def _ready(past: Sequence[PastTurn]) -> Iterator[tuple[ToolCall, CallResult, str]]:
-    """Name the calls so far that have a result in the store."""
+    """Name the calls so far that have a result in the store, their own or that of the call they repeat."""
     for turn in past:
         for call, result in zip(turn.calls, turn.results, strict=False):
-            if isinstance(call.tool_call_id, str) and result.stored and result.status is InvocationStatus.READY:
+            if isinstance(call.tool_call_id, str) and result.status is InvocationStatus.READY:
                 yield call, result, call.tool_call_id
 
 
@@ -122,7 +123,11 @@ def _needed(runbook: Runbook, past: Sequence[PastTurn]) -> list[str]:
     steps = runbook.repeated
     uses = [use for part in (*runbook.steps, *runbook.claims) for use in part.uses]
     read = set(steps) if any(use.name == "steps" for use in uses) else set(_read(uses))
-    return list(dict.fromkeys(call_id for *_, call_id in _ready(past) if step_of(call_id, steps) in read))
+    return list(
+        dict.fromkeys(
+            result.repeats or call_id for _, result, call_id in _ready(past) if step_of(call_id, steps) in read
+        )
+    )
 
 
 def _read(uses: Iterable[Use]) -> Iterable[str]:

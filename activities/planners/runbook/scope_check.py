@@ -16,7 +16,7 @@ from activities.planners.runbook.suggest import suggest
 from activities.planners.runbook.views import CALL_FIELDS, GROUP_FIELDS
 from boundary.contracts import JsonObject
 
-RESERVED = frozenset({"vars", "question", "steps", "item", "index"})
+RESERVED = frozenset({"vars", "question", "notes", "steps", "item", "index"})
 """Names of the scope's own."""
 
 WORDS = frozenset(
@@ -52,6 +52,7 @@ class Reach:
                 *map(name_of, self.earlier),
                 "vars",
                 "question",
+                "notes",
                 "steps",
                 *(["item", "index"] if self.repeated else []),
             ]

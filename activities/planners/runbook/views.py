@@ -35,7 +35,8 @@ def answered(label: str, result: ToolBoundaryResult) -> View:
     """Make the view of a call that was made."""
     failed = result.status is not InvocationStatus.READY
     fields: dict[str, JsonValue] = {
-        "call": result.tool_call_id,
+        # Only the first of two calls that ask the same can be cited.
+        "call": result.repeats or result.tool_call_id,
         "status": result.status.value,
         "found": result.evidence_status is EvidenceStatus.EVIDENCE_FOUND,
         "empty": result.evidence_status is EvidenceStatus.NO_EVIDENCE,
