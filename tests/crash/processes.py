@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.crash.worker_process import Order
+from tests.crash.worker_process import ORDERS, Order
 from tests.support import tree
 from tests.support.waiting import wait_until
 
@@ -21,14 +22,14 @@ STARTED_S = 40.0
 
 
 class WorkerProcess:
-    """A worker that a test may kill, freeze or stop."""
+    """A worker, or several side by side, that a test may kill, freeze or stop."""
 
-    def __init__(self, order: Order, log: Path) -> None:
+    def __init__(self, orders: Sequence[Order], log: Path) -> None:
         self.said: list[str] = []
         self._log = log
         with log.open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.crash.worker_process", order.model_dump_json()],
+                [sys.executable, "-m", "tests.crash.worker_process", ORDERS.dump_json(list(orders)).decode()],
                 cwd=tree.ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -75,13 +76,14 @@ class WorkerProcess:
 
     def close(self) -> None:
         """Leave nothing behind."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.kill()
         self._process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._listener.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+        self._process.stdout.close()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None

@@ -63,17 +63,24 @@ class Stage:
         """Starts runs, and checks what they left."""
         return Harness(self.client, self.store, self.task_queue)
 
-    def process(self, script: Script, **order: Any) -> WorkerProcess:
-        """Start a worker in a process of its own; options are those of `Order`."""
-        told = Order(
+    def order(self, script: Script, **options: Any) -> Order:
+        """Tell a worker what to serve; options are those of `Order`."""
+        return Order(
             temporal=self.client.service_client.config.target_host,
             redis_url=self.redis_url,
             prefix=self.prefix,
             task_queue=self.task_queue,
             script=SCRIPT.dump_json(list(script)).decode(),
-            **order,
+            **options,
         )
-        process = WorkerProcess(told, self.folder / f"worker-{len(self.processes)}.log")
+
+    def process(self, script: Script, **options: Any) -> WorkerProcess:
+        """Start a worker in a process of its own; options are those of `Order`."""
+        return self.processes_for([self.order(script, **options)])
+
+    def processes_for(self, orders: Sequence[Order]) -> WorkerProcess:
+        """Start a worker for each order, in processes of their own; see `tests.crash.worker_process`."""
+        process = WorkerProcess(orders, self.folder / f"worker-{len(self.processes)}.log")
         self.processes.append(process)
         return process
 
@@ -139,7 +146,7 @@ async def heard(points: Points, text: str, *, times: int = 1, within_s: float = 
 
 def proved_once(done: Finished, *, executions: int) -> None:
     """Hold a run of `one_call` to its promise: reported, proven, one record, READY, charged once."""
-    assert (done.result.outcome, done.result.verdict) == (RunOutcome.REPORTED, Verdict.SUPPORTED)
+    assert (done.result.outcome, done.result.verdict) == (RunOutcome.REPORTED, Verdict.SUPPORTED), done.result
     [stored] = done.records.values()
     assert (stored.record.tool_call_id, stored.record.status) == ("one", InvocationStatus.READY)
     assert stored.record.executions == executions

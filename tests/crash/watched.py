@@ -46,6 +46,8 @@ class Point(StrEnum):
 
     AFTER_OPEN = "after the run was opened"
     """The brief is stored; the activity has not reported."""
+    BEFORE_BEGIN = "before begin"
+    """The activity has its task; the store holds nothing of the attempt yet."""
     AFTER_BEGIN = "after begin"
     """The call's record is PROJECTING and this attempt's; the tool has not started."""
     IN_TOOL = "in the tool"
@@ -60,6 +62,8 @@ class Point(StrEnum):
     """EvidenceGuard, or a planner, reads records."""
     AFTER_SUMMARY = "after the summary was stored"
     """The cancelled run's summary is stored; the activity has not reported."""
+    BEFORE_REPORT = "before the activity reports"
+    """All its work is done, by this attempt or an earlier one."""
 
 
 @dataclass
@@ -71,7 +75,9 @@ class Points:
     hold_at: Point | None = None
     """Waits for `release`; the worker goes on beating meanwhile."""
     only: str | None = None
-    """Name of the one tool that IN_TOOL means; None: all."""
+    """Name of the one tool that IN_TOOL, or the one activity that BEFORE_REPORT means; None: all."""
+    work_s: float = 0
+    """How long a tool or the planner takes, unless it is stopped."""
     said: list[str] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
     show: Callable[[str], None] = lambda _: None
@@ -117,6 +123,7 @@ class WatchedInvocations(InvocationStore):
         self, call: AdmittedCall, *, nonce: str, now_ms: int, verdict: CallError | None = None
     ) -> Owned | Settled:
         """See `InvocationStore.begin`."""
+        await self._points.reach(Point.BEFORE_BEGIN)
         begun = await super().begin(call, nonce=nonce, now_ms=now_ms, verdict=verdict)
         if isinstance(begun, Owned):
             await self._points.reach(Point.AFTER_BEGIN)
@@ -186,6 +193,7 @@ class WatchedPlanner(ScriptedPlanner):
         self._points.say(f"asked for turn {plan.number} {plan.mode}")
         try:
             await self._points.reach(Point.IN_PLANNER)
+            await asyncio.sleep(self._points.work_s)
         except asyncio.CancelledError:
             self._points.say("stopped the planner")
             raise
@@ -213,7 +221,10 @@ class _WatchedAttempt(temporalio.worker.ActivityInboundInterceptor):
     async def execute_activity(self, input: temporalio.worker.ExecuteActivityInput) -> Any:
         ended = "returned"
         try:
-            return await super().execute_activity(input)
+            answer = await super().execute_activity(input)
+            if self._points.only in (None, activity.info().activity_type):
+                await self._points.reach(Point.BEFORE_REPORT)
+            return answer
         except ApplicationError as error:
             ended = f"failed {error.type}"
             raise
@@ -234,6 +245,9 @@ def watched_tools(points: Points) -> list[Tool]:
         waits = points.only in (None, "probe") and points.pass_by(Point.IN_TOOL)
         while waits and not points.released.is_set() and not context.stop.is_set():
             time.sleep(0.01)
+        done_at = time.monotonic() + points.work_s
+        while time.monotonic() < done_at and not context.stop.is_set():
+            time.sleep(0.01)
         if context.stop.is_set():
             points.say("stopped probe")
         return {"echo": arguments, "secret": CANARY}
@@ -243,6 +257,7 @@ def watched_tools(points: Points) -> list[Tool]:
         try:
             if points.only in (None, "probe_async"):
                 await points.reach(Point.IN_TOOL)
+            await asyncio.sleep(points.work_s)
         except asyncio.CancelledError:
             points.say("stopped probe_async")
             raise
