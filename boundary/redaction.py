@@ -1,9 +1,10 @@
 """Masks secrets in what an agent, a history or a report may show.
 
 Above: the boundary redacts every agent result, preview and message before the settle; the
-report check redacts what it publishes. Below: `secret_patterns`. It works by form, so it is a
-safety net and no proof that nothing secret is left; the secrets of our own configuration are
-given to it as known and are masked exactly. Raw responses are not redacted: they never leave the store.
+commands redact what they print. Below: `secret_patterns`, `secret_contexts`, `secret_shapes`. It
+works by form, so it is a safety net and no proof that nothing secret is left; the secrets of our
+own configuration are given to it as known and are masked exactly. Raw responses are not redacted:
+they never leave the store.
 """
 
 from __future__ import annotations
@@ -16,18 +17,19 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus
 
 from boundary.contracts import JsonObject, JsonValue
+from boundary.secret_contexts import CONTEXTS, SUSPICIOUS
 from boundary.secret_patterns import (
     ASSIGNMENT,
     ASSIGNMENT_START,
-    CONTEXTS,
+    BEGINS_A_LINE,
     EVERYDAY_NAME,
-    PEM,
-    SHAPES,
-    SUSPICIOUS,
+    MORE_WORDS,
+    begins_a_remark,
     folded,
     is_placeholder,
     is_secret_name,
 )
+from boundary.secret_shapes import PEM, SHAPES
 
 MASK = "[redacted]"
 
@@ -117,10 +119,23 @@ def _assignments(text: str, lower: str) -> Iterator[Span]:
             continue
         span = match.span(match.lastindex or 0)
         if _is_assigned_secret(text, match, text[slice(*span)]):
-            yield span
-            position = span[1]
+            position = _end_of_value(text, match, span[1])
+            yield span[0], position
         else:
             position = span[0]  # what was taken for a value may itself name a secret
+
+
+def _end_of_value(text: str, match: re.Match[str], end: int) -> int:
+    """Say where the value ends: a line that is all `password: value` may have one of several words."""
+    bare = match.lastindex == match.re.groups
+    if not bare or match["between"][-1:] not in (" ", "\t") or EVERYDAY_NAME.match(match["name"]):
+        return end
+    name_at = match.start()
+    line_at = max(text.rfind(end_of_line, max(0, name_at - 110), name_at) for end_of_line in "\r\n") + 1
+    if BEGINS_A_LINE.match(text, line_at, name_at) is None or (line_at == 0 and name_at > 110):
+        return end
+    more = MORE_WORDS.match(text, end)
+    return more.end() if more else end
 
 
 def _is_assigned_secret(text: str, match: re.Match[str], value: str) -> bool:
@@ -128,6 +143,10 @@ def _is_assigned_secret(text: str, match: re.Match[str], value: str) -> bool:
     before = text[match.start() - 1 : match.start()]
     if is_placeholder(value) or (bare and _EMPTY.match(between) and _NEXT_PAIR.match(value)):
         return False
+    if bare and "=" not in between and begins_a_remark(value, text[match.end() : match.end() + 2]):
+        return False
+    if match["name"].lower() == "pass" and before not in ("_", "-"):  # `pass=12 fail=0`, `pass: on`
+        return not value.isdigit() and not (bare and "=" not in between)
     if "=" in between:
         return True
     if before == "/":  # a path, as in `/etc/passwd: Permission denied`

@@ -1,6 +1,7 @@
-"""What a secret looks like in text: the patterns `redaction` masks by. Data and two predicates.
+"""What a secret looks like where a name stands before it: the patterns of `KEY=value`, and some predicates.
 
-Above: `redaction`. Below: nothing. Every pattern is linear in the text, by one of three means:
+Above: `redaction`, and `secret_contexts` for what else may stand around one; `secret_shapes` has those that
+need nothing around them. Below: nothing. Every pattern is linear in the text, by one of three means:
 it begins with fixed characters that its own unbounded part cannot contain; or a look-behind
 lets it begin only where that part could not already have begun; or its parts are bounded.
 Repeats are possessive or over one character class, and never nested. The only capturing groups
@@ -10,19 +11,20 @@ are the secrets themselves. It knows no value of ours: those are `Redactor`'s kn
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 # Names that mean a secret wherever they end an identifier (REDIS_PASSWORD, dbPassword, x-api-key).
-_NAMES = (
-    r"passwords?|passwd|passphrase|pwd|(?<=[_-])pass|secrets?|token|credentials?"
-    r"|(?:api|access|account|secret|private|encryption|signing|master)[ _-]?keys?"
+NAMES = (
+    r"passwor[dt]s?|passwd|passphrase|pwd|(?<![a-z0-9.])pass|secrets?|token|credentials?|(?<![a-z0-9])_auth"
+    r"|(?:api|access|account|auth|secret|private|encryption|signing|master|shared|storage)[ _-]?keys?"
 )
 
-SECRET_NAME = re.compile(rf"(?:{_NAMES})\Z", re.IGNORECASE)
+_FIELD = re.compile(rf"(?:{NAMES}|authorization|cookies?)\Z", re.IGNORECASE)
 """Ends the name of a field that holds a secret."""
 
 # These are everyday words too: `unexpected token: ...`, `secret: not found`.
-EVERYDAY_NAME = re.compile(r"(?:secrets?|token|credentials?|[a-z]+ keys?)\Z", re.IGNORECASE)
+EVERYDAY_NAME = re.compile(
+    r"(?:secrets?|token|credentials?|(?<![_-])pass|authorization|cookies?|[a-z]+ keys?)\Z", re.IGNORECASE
+)
 
 _KEY_END = r"""\\{0,8}["'`]?"""
 _SEPARATOR = r"[ \t]{0,8}(?::=|=>|=(?!=)|:(?!:|//|(?:auth|session|account|chauthtok|setcred)\)))[ \t]{0,8}"
@@ -37,85 +39,18 @@ _VALUE = (
 )
 
 ASSIGNMENT_START = re.compile(
-    r"p(?:ass|wd|rivate[ _-]?key)|s(?:ecret|igning[ _-]?key)|token|credential"
-    r"|a(?:pi|ccess|ccount)[ _-]?key|encryption[ _-]?key|master[ _-]?key"
+    r"p(?:ass|wd|rivate[ _-]?key)|s(?:ecret|igning[ _-]?key|hared[ _-]?key|torage[ _-]?key)|token|credential"
+    r"|a(?:pi|ccess|ccount|uth)[ _-]?key|encryption[ _-]?key|master[ _-]?key|_auth"
 )
 """Where `ASSIGNMENT` may match, in folded text: ten times as fast to look for."""
 
 ASSIGNMENT = re.compile(
-    rf"(?P<name>{_NAMES})(?P<between>{_KEY_END}{_SEPARATOR})(?:(?<=pwd=)(?!/)|(?<!pwd=)){_VALUE}", re.IGNORECASE
+    rf"(?P<name>{NAMES})(?P<between>{_KEY_END}{_SEPARATOR})(?:(?<=pwd=)(?!/)|(?<!pwd=)){_VALUE}", re.IGNORECASE
 )
 """A named value: KEY=value, key: value, "key": "value", key => 'value'; `PWD=/path` is a directory."""
 
-_FLAG = rf"--(?:[a-z0-9]{{1,20}}-){{0,4}}+(?:{_NAMES})"
-_FIELD_SEPARATOR = r"""["'`]?[ \t]{0,8}[:=][ \t]{0,8}["'`]?"""
-
-_ANY_NAME = ("pass", "pwd", "secret", "token", "credential", "key")
-"""One of them is in every name of `_NAMES`."""
-
-
-class Context(NamedTuple):
-    """A pattern, and what is in every text that it matches."""
-
-    pattern: re.Pattern[str]
-    needs: tuple[tuple[str, ...], ...]
-    """At least one of each group stands in the folded text; looked for first, being far cheaper."""
-
-    def may_match(self, folded_text: str) -> bool:
-        """Tell whether the text holds what the pattern needs."""
-        return all(any(word in folded_text for word in words) for words in self.needs)
-
-
-CONTEXTS = tuple(
-    Context(re.compile(pattern, re.IGNORECASE), tuple(needs))
-    for pattern, *needs in (
-        # --password value, "--password", "value"
-        (rf"(?<![\w-]){_FLAG}(?:[ \t]{{1,8}}|[\"'],[ \t]{{0,8}}[\"'])(?!-)([^\s\"']++)", ("--",), _ANY_NAME),
-        # a list of pairs: name: REDIS_PASSWORD, value: ...
-        (
-            rf"\b(?:name|key){_FIELD_SEPARATOR}[\w.-]{{0,60}}?(?:{_NAMES})[\"'`]?,?\s{{1,60}}[\"'`]?value{_FIELD_SEPARATOR}"
-            r"([^\s\"',}]++)",
-            ("value",),
-            ("name", "key"),
-            _ANY_NAME,
-        ),
-        (
-            rf"\b(?:name|key)[\"']:[ ]?[\"'][\w.-]{{0,60}}?(?:{_NAMES})[\"'],[ ]?[\"']value[\"']:[ ]?[\"']([^\"'\n]++)",
-            ("value",),
-            ("name", "key"),
-            _ANY_NAME,
-        ),
-        # passphrase: several words
-        (r"passphrase[ \t]{0,8}[:=][ \t]{0,8}([^\s\"'][^\r\n\"']*+)", ("passphrase",)),
-        # <password>value</password>
-        (rf">([^<>\n]{{1,500}}+)</[\w:.-]{{0,40}}?(?:{_NAMES})>", ("</",), _ANY_NAME),
-        # SQL: IDENTIFIED BY 'value', PASSWORD 'value'
-        (
-            r"\b(?:identified[ \t]{1,8}by|password)[ \t]{1,8}'([^'\n]++)",
-            (" '", "\t'"),
-            ("identified", "password"),
-        ),
-        # scheme://user:value@host, up to the last @ before a slash; host:80?x=a@b has none
-        (r"://[^\s/:@\"'<>]*+:(?!\d{1,5}+[?#])([^\s/\"'<>]+)@", ("://",), ("@",)),
-        # user:value@tcp(host:3306)/database
-        (r":([^\s:@/\"']{1,200}+)@(?:tcp|unix)\(", ("@tcp(", "@unix(")),
-        # Authorization: Scheme value
-        (
-            r"\bauthorization\\{0,8}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,8}[\"']?"
-            r"(?:(?:basic|bearer|digest|token|apikey|negotiate)[ \t]{1,8}([^\s\"'\\]++)"
-            r"|(?=[^\s\d]{0,60}+\d)([^\s\"'\\,;]{8,}+))",
-            ("authorization",),
-        ),
-        (r"\b(?:basic|bearer)[ \t]{1,8}(?=[a-z._~+/-]{0,60}+[\d=])([\w.~+/=-]{8,}+)", ("basic", "bearer")),
-        (r"\bbearer[ \t]{1,8}([\w.~+/=-]{20,}+)", ("bearer",)),
-    )
-)
-"""Secrets told by what stands around them."""
-
-SUSPICIOUS = re.compile(
-    r"pass|pwd|secret|token|credential|key|identified|authorization|basic|bearer|://|@(?:tcp|unix)\("
-)
-"""Found in folded text wherever `ASSIGNMENT` or one of `CONTEXTS` can match; most texts have nothing of it."""
+ANY_NAME = ("pass", "pwd", "secret", "token", "credential", "key", "_auth")
+"""One of them is in every name of `NAMES`."""
 
 # To `re.IGNORECASE` these are letters of ASCII; `str.lower` leaves the first two and makes two of the third.
 _LIKE_ASCII = str.maketrans("\u0131\u017f\u0130\u212a", "isik")
@@ -126,45 +61,35 @@ def folded(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_LIKE_ASCII).lower()
 
 
-_SHAPES = (
-    r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA)[0-9A-Z]{16}(?![0-9A-Za-z])",  # AWS
-    r"gh[pousr]_[A-Za-z0-9]{20,}+",  # GitHub
-    r"github_pat_\w{20,}+",
-    r"glpat-[\w-]{20,}+",  # GitLab
-    r"xox[a-z]-[A-Za-z0-9-]{10,}+",  # Slack
-    r"xapp-[A-Za-z0-9-]{10,}+",
-    r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}+",  # Stripe
-    r"whsec_[A-Za-z0-9+/=]{16,}+",
-    r"sk-(?=[A-Za-z_-]{0,60}+[0-9])[\w-]{20,}+",  # OpenAI, Anthropic and their like
-    r"AIza[\w-]{30,}+",  # Google
-    r"ya29\.[\w-]{20,}+",
-    r"npm_[A-Za-z0-9]{30,}+",
-    r"pypi-[\w-]{20,}+",
-    r"hf_[A-Za-z0-9]{30,}+",
-    r"hvs\.[\w-]{20,}+",  # Vault
-    r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
-    r"AGE-SECRET-KEY-1[0-9A-Z]{40,}+",
-    r"eyJ[\w-]{5,}+\.[\w-]{5,}+\.[\w-]*+",  # JSON Web Token
-    r"\$(?:1|2[abxy]|5|6|y|argon2id?)\$[\w./$=,+-]{20,}+",  # password hashes of crypt(3)
-)
+MORE_WORDS = re.compile(r"(?:[ \t]++(?![#;|&>-])[^\s=:\"'<>{}\[\],]{1,40}+){1,12}+[ \t]{0,8}+(?=[\r\n]|\Z)")
+"""The rest of a line after the first word of a value, where nothing else begins in it."""
 
-SHAPES = re.compile(rf"(?<![\w-])({'|'.join(_SHAPES)})", re.ASCII)
-"""Secrets told by their own form; none begins inside a word."""
-
-PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----((?:[^-]++|-(?!----))++)")
-"""The body of a private key, up to the next five dashes or the end of what there is."""
+BEGINS_A_LINE = re.compile(r"[ \t]{0,40}(?:- )?[\w.-]{0,60}\Z")
+"""From the begin of a line to what its first name ends with."""
 
 _NOT_A_SECRET = re.compile(
-    r"(?:null|none|nil|true|false|undefined|\*+|\$\{[^}]*\}?|(?-i:\$[A-Z_][A-Z0-9_]+)|\{\{[^}]*(?:\}\})?)\Z",
+    r"(?:null|none|nil|true|false|yes|no|undefined|str|string|bytes|\*+|[xX]{3,}|[\[\](){}<>|&-]+|<[\w.-]*>?"
+    r"|[a-z_][\w.]*\(|\$\{[^}]*\}?|(?-i:\$[A-Z_][A-Z0-9_]+)|\{\{[^}]*(?:\}\})?)\Z",
+    re.IGNORECASE,
+)
+
+_SAID_OF_IT = re.compile(
+    r"(?:is|are|was|has|had|must|may|should|cannot|can|does|did|do|will|not|no|too|field|value|input|this|please"
+    r"|invalid|missing|required|wrong|incorrect|expected|unexpected|expired|failed|could|unable|at|only|minimum)\Z",
     re.IGNORECASE,
 )
 
 
 def is_secret_name(name: str) -> bool:
     """Tell whether a field of that name holds a secret."""
-    return SECRET_NAME.search(name) is not None
+    return _FIELD.search(name) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether the value stands where a secret would be without being one: null, ****, $NAME."""
+    """Tell whether the value stands where a secret would be without being one: null, ****, $NAME, a call."""
     return _NOT_A_SECRET.match(value) is not None
+
+
+def begins_a_remark(value: str, after: str) -> bool:
+    """Tell whether a bare value begins what is said of the secret: `password: must not be empty`."""
+    return _SAID_OF_IT.match(value) is not None and after[:1] in (" ", "\t") and after[1:2].isalpha()

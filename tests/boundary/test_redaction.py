@@ -198,6 +198,9 @@ def test_a_value_under_a_secret_name_is_masked_whole() -> None:
         "secret": {"name": "db", "password": None},
         "passwd": "",
         "password_set": True,
+        "headers": {"Authorization": "Bearer x", "Cookie": "a=b", "Host": "h"},
+        "auth": {"user": "u", "pass": "x"},
+        "tests": {"pass": 12, "fail": 0},
     }
     expected = {
         "user": "admin",
@@ -208,9 +211,12 @@ def test_a_value_under_a_secret_name_is_masked_whole() -> None:
         "secret": {"name": "db", "password": None},
         "passwd": "",
         "password_set": True,
+        "headers": {"Authorization": MASK, "Cookie": MASK, "Host": "h"},
+        "auth": {"user": "u", "pass": MASK},
+        "tests": {"pass": 12, "fail": 0},
     }
     masked, count = PLAIN.value(value)
-    assert (masked, count) == (expected, 4)
+    assert (masked, count) == (expected, 7)
     assert list(masked) == list(value)
 
 
@@ -295,7 +301,10 @@ def test_masking_a_value_twice_changes_nothing_more(value: JsonValue) -> None:
 BEGINNINGS = (
     *("a", ":", "\\", "password=", "password=a,", "password,", 'password="', "password '", "password= a=", "token:"),
     *("pwd=/", "passphrase:", "password" + "\\" * 7, "authorization: ", "bearer ", "name: ", "name:" + "a" * 60),
-    *("--a-", "<a", ">a", "://a:", ":a@", "eyJ", "eyJaaaaa.", "sk-", "ghp_", "SG.", "$6$", MASK),
+    *("--a-", "<a", ">a", "://a:", "//a:b", "//a:b@", ":a@", "eyJ", "eyJaaaaa.", "sk-", "ghp_", "SG.", "$6$", MASK),
+    *("\npassword: a ", "password: a\t", "password:\t|\n", "set_password(", "password is ", "cookie: a=", "a@c"),
+    *("mysql ", "curl -u ", "sshpass -p", "docker login ", "identified with ", "credential=a ", "login a password "),
+    *("private-lines: 1 " + "a" * 64, "0" * 32 + "-us", "0123456789:aa", "aa1q~", "pbkdf2_sha256$1$", "{SSHA}"),
     "-----BEGIN PRIVATE KEY-----",
 )
 
