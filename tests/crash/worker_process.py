@@ -49,9 +49,7 @@ ORDERS: TypeAdapter[list[Order]] = TypeAdapter(list[Order])
 
 async def serve(order: Order, prefix: str = "") -> None:
     """Serve until SIGTERM."""
-    points = Points(
-        order.die_at, order.hold_at, order.only, order.work_s, show=lambda text: print(prefix + text, flush=True)
-    )
+    points = Points(order.die_at, order.hold_at, order.only, order.work_s, show=lambda text: _say(prefix + text))
     threading.Thread(target=_obey_stdin, args=(points,), daemon=True).start()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

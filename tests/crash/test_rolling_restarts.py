@@ -1,0 +1,48 @@
+"""Workers are replaced one after the other while runs go on, as a deployment does; CASEBOUND_SOAK=1: for long."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.crash.load import several_calls, under_load
+from tests.crash.processes import STARTED_S, WorkerProcess
+from tests.crash.stage import Stage
+
+ROUNDS = 40 if os.environ.get("CASEBOUND_SOAK") else 1
+
+GRACEFUL_S = 20.0
+"""More than any tool takes, on a busy machine too."""
+
+WORK_S = 0.15
+
+pytestmark = pytest.mark.timeout(150 * ROUNDS)
+
+
+@pytest.mark.proves("INV-CANCELLED-ONLY-ON-REQUEST", "INV-NONE-PROJECTING")
+async def test_a_rolling_restart_under_load_loses_and_cancels_nothing(stage: Stage) -> None:
+    """SIGTERM to one worker after the other: each leaves with code 0, every tool's result is kept, every run proved."""
+    workers: list[WorkerProcess] = []
+    gone: list[WorkerProcess] = []
+
+    async def add() -> None:
+        workers.append(stage.process(several_calls(), graceful_shutdown_s=GRACEFUL_S, work_s=WORK_S))
+        await workers[-1].serves()
+
+    await add()
+    await add()
+    async with under_load(stage, width=10) as tally:
+        for _ in range(2 * ROUNDS):
+            leaving = workers.pop(0)
+            leaving.send(signal.SIGTERM)
+            assert await leaving.ends(within_s=STARTED_S) == 0
+            gone.append(leaving)
+            await add()
+    said = [text for process in (*gone, *workers) for text in process.said]
+    assert not [text for text in said if " cancelled" in text or text.startswith("stopped")]
+    assert tally.executions == {1: tally.calls}, tally
+    assert said.count("settled") == tally.calls
+    assert tally.runs >= 10
+    print(f"\nrolling restarts: {len(gone)} restarts, {tally}")
