@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus
 
 from boundary.contracts import JsonObject, JsonValue
-from boundary.secret_contexts import CONTEXTS, SUSPICIOUS
+from boundary.secret_contexts import contexts_in
 from boundary.secret_patterns import (
+    ANY_NAME,
     ASSIGNMENT,
     ASSIGNMENT_START,
     BEGINS_A_LINE,
@@ -85,11 +86,10 @@ class Redactor:
     def _spans(self, text: str) -> Iterator[Span]:
         if self._known is not None:
             yield from (match.span(1) for match in self._known.finditer(text))
-        patterns = [SHAPES, PEM]
-        if SUSPICIOUS.search(lower := folded(text)):
+        lower = folded(text)
+        if any(word in lower for word in ANY_NAME):
             yield from _assignments(text, lower)
-            patterns += [context.pattern for context in CONTEXTS if context.may_match(lower)]
-        for pattern in patterns:
+        for pattern in (SHAPES, PEM, *contexts_in(lower)):
             for match in pattern.finditer(text):
                 yield match.span(match.lastindex or 0)
 

@@ -25,58 +25,54 @@ class Context(NamedTuple):
     needs: tuple[tuple[str, ...], ...]
     """At least one of each group stands in the folded text; looked for first, being far cheaper."""
 
-    def may_match(self, folded_text: str) -> bool:
-        """Tell whether the text holds what the pattern needs."""
-        return all(any(word in folded_text for word in words) for words in self.needs)
-
 
 _NAMED = (
     # --password value, "--password", "value"
-    (rf"(?<![\w-]){_FLAG}(?:[ \t]{{1,8}}[\"']?|[\"'],[ \t]{{0,8}}[\"'])(?!-)([^\s\"']++)", ("--",), ANY_NAME),
+    (rf"(?<![\w-]){_FLAG}(?:[ \t]{{1,8}}[\"']?|[\"'],[ \t]{{0,8}}[\"'])(?!-)([^\s\"']++)", ANY_NAME, ("--",)),
     # a list of pairs: name: REDIS_PASSWORD, value: ...
     (
         rf"\b(?:name|key){_FIELD_SEPARATOR}[\w.-]{{0,60}}?(?:{NAMES})[\"'`]?,?\s{{1,60}}[\"'`]?value{_FIELD_SEPARATOR}"
         r"([^\s\"',}]++)",
+        ANY_NAME,
         ("value",),
         ("name", "key"),
-        ANY_NAME,
     ),
     (
         rf"\b(?:name|key)[\"']:[ ]?[\"'][\w.-]{{0,60}}?(?:{NAMES})[\"'],[ ]?[\"']value[\"']:[ ]?[\"']([^\"'\n]++)",
+        ANY_NAME,
         ("value",),
         ("name", "key"),
-        ANY_NAME,
     ),
     # passphrase: several words
-    (r"passphrase[ \t]{0,8}[:=][ \t]{0,8}([^\s\"'][^\r\n\"']*+)", ("passphrase",)),
+    (r"passphrase[ \t]{0,8}[:=][ \t]{0,8}([^\s\"'][^\r\n\"']*+)", ANY_NAME, ("passphrase",)),
     # password: | with the value in the next line
     (rf"(?:{NAMES})[ \t]{{0,8}}:[ \t]{{1,8}}[|>][+-]?[ \t]{{0,8}}\r?\n[ \t]{{1,80}}([^\s][^\r\n]*+)", ANY_NAME),
     # <password>value</password>
-    (rf">([^<>\n]{{1,500}}+)</[\w:.-]{{0,40}}?(?:{NAMES})>", ("</",), ANY_NAME),
+    (rf">([^<>\n]{{1,500}}+)</[\w:.-]{{0,40}}?(?:{NAMES})>", ANY_NAME, ("</",)),
     # define('DB_PASSWORD', 'value'), setPassword("value")
     (
         r"\b(?:define|put|putenv|setenv|set\w{0,20}+|property)\("
         rf"[\"'][\w.-]{{0,60}}?(?:{NAMES})[\"'],[ ]?[\"']([^\"'\n]++)",
-        ("(",),
         ANY_NAME,
+        ("(",),
     ),
-    (rf"\b(?:set|with)\w{{0,30}}?(?:{NAMES})\([\"']([^\"'\n]++)[\"']\)", ("(",), ANY_NAME),
+    (rf"\b(?:set|with)\w{{0,30}}?(?:{NAMES})\([\"']([^\"'\n]++)[\"']\)", ANY_NAME, ("(",)),
     # the directives of redis.conf and OpenLDAP, alone on their line
     (
         r"\b(?:requirepass|masterauth|bindpw|rootpw)[ \t]{1,8}[\"']?([^\s\"']++)[\"']?[ \t]{0,8}(?:[\r\n]|\Z)",
         ("requirepass", "masterauth", "bindpw", "rootpw"),
     ),
     # .netrc
-    (r"\blogin\s{1,8}[^\s]{1,100}\s{1,8}password\s{1,8}([^\s]++)", ("login",), ("password",)),
+    (r"\blogin\s{1,8}[^\s]{1,100}\s{1,8}password\s{1,8}([^\s]++)", ANY_NAME, ("login",)),
     # prose
     (
         rf"\b(?:password|passphrase|passwort|token|secret) is:?[ \t]{{1,4}}[\"']?(?!sha|md5|bcrypt|utf|base\d)"
         rf"{_MIXED}([^\s\"']{{4,}}+)",
-        (" is",),
         ANY_NAME,
+        (" is",),
     ),
-    (r"\bpassword is:[ \t]{1,4}[\"']?([^\s\"']++)(?:[\r\n]|\Z)", ("password is:",)),
-    (r"\btemporary password is generated for [^\s]{1,200}: ([^\s]++)", ("temporary password",)),
+    (r"\bpassword is:[ \t]{1,4}[\"']?([^\s\"']++)(?:[\r\n]|\Z)", ANY_NAME, ("password is:",)),
+    (r"\btemporary password is generated for [^\s]{1,200}: ([^\s]++)", ANY_NAME, ("temporary password",)),
 )
 
 _SQL = (
@@ -85,12 +81,12 @@ _SQL = (
         r"(?:password[ \t]{1,8})?[\"']([^\"'\n]++)",
         ("identified",),
     ),
-    (r"\bpassword[ \t]{1,8}'([^'\n]++)", ("password '", "password\t", "password  ")),
-    (r"\bpassword\([\"']([^\"'\n]++)", ("password(",)),
+    (r"\bpassword[ \t]{1,8}'([^'\n]++)", ANY_NAME, ("password '", "password\t", "password  ")),
+    (r"\bpassword\([\"']([^\"'\n]++)", ANY_NAME, ("password(",)),
     (
         r"\bset[ \t]{1,8}password[ \t]{1,8}for[ \t]{1,8}[^\s]{1,100}[ \t]{0,8}=[ \t]{0,8}[\"']([^\"'\n]++)",
-        ("set",),
-        ("password",),
+        ANY_NAME,
+        ("set password",),
     ),
 )
 
@@ -131,7 +127,7 @@ _HEADERS = (
     ),
     (r"\b(?:basic|bearer)[ \t]{1,8}(?=[a-z._~+/-]{0,60}+[\d=])([\w.~+/=-]{8,}+)", ("basic", "bearer")),
     (r"\bbearer[ \t]{1,8}([\w.~+/=-]{20,}+)", ("bearer",)),
-    (r"\bcredential=[^\n\"']{0,200}?\bsignature=([0-9a-f]{32,}+)", ("credential=",), ("signature=",)),
+    (r"\bcredential=[^\n\"']{0,200}?\bsignature=([0-9a-f]{32,}+)", ANY_NAME, ("credential=",), ("signature=",)),
     # A cookie with a value that is long enough to be a session's
     (
         r"\b(?:set-)?cookie\\{0,8}[\"']?[ \t]{0,8}:[ \t]{0,8}\\{0,8}[\"']?"
@@ -150,14 +146,14 @@ _COMMANDS = (
         ("curl",),
         (" -u", " --user", "-user"),
     ),
-    (rf"\bsshpass[ \t]{{1,8}}-p{_ARGUMENT}", ("sshpass",)),
+    (rf"\bsshpass[ \t]{{1,8}}-p{_ARGUMENT}", ANY_NAME, ("sshpass",)),
     (rf"\b(?:redis|valkey)-cli{_ARGUMENTS}-a{_ARGUMENT}", ("-cli",), ("-a",)),
     (
         rf"\b(?:docker|podman|az|oc|helm|skopeo|nerdctl)\b[^\n|;]{{0,40}}?\blogin{_ARGUMENTS}-p{_ARGUMENT}",
         ("login",),
         ("-p",),
     ),
-    (r"-pass(?:in|out)?[ \t=\"',]{1,4}pass:([^\s\"']++)", ("pass:",)),
+    (r"-pass(?:in|out)?[ \t=\"',]{1,4}pass:([^\s\"']++)", ANY_NAME, ("pass:",)),
 )
 
 CONTEXTS = tuple(
@@ -165,8 +161,18 @@ CONTEXTS = tuple(
     for pattern, *needs in (*_NAMED, *_SQL, *_URLS, *_HEADERS, *_COMMANDS)
 )
 
-SUSPICIOUS = re.compile(
-    r"pass|pwd|secret|token|credential|key|_auth|identified|auth(?:orization|\\{0,4}\")|basic|bearer|cookie|//|@(?:tcp|unix)\("
-    r"|masterauth|bindpw|rootpw|sig(?:nature)?=|slack\.com|/webhooks/|:aa|-us\d|q~|private-lines|jdbc:oracle| -[apu]"
-)
-"""Found in folded text wherever `ASSIGNMENT` or one of `CONTEXTS` can match; most texts have nothing of it."""
+_FIRST_NEEDS = tuple(dict.fromkeys(word for context in CONTEXTS for word in context.needs[0]))
+"""The fewer they are the better: each is looked for in every text."""
+
+
+def contexts_in(folded_text: str) -> list[re.Pattern[str]]:
+    """List the patterns that can match in the text; most texts have none."""
+    found = {word for word in _FIRST_NEEDS if word in folded_text}
+    if not found:
+        return []
+    return [
+        context.pattern
+        for context in CONTEXTS
+        if not found.isdisjoint(context.needs[0])
+        and all(any(word in folded_text for word in words) for words in context.needs[1:])
+    ]
