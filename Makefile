@@ -3,6 +3,8 @@
 # make check  everything that needs no test: style, types, import law, schemas
 # make mutants  break the product on purpose and see that a named test notices each time
 # make soak   hostile input and store faults, for hours instead of a minute
+# make chaos   crash tests at full length, among them CASEBOUND_CHAOS_MINUTES (10) of random kills, stops and freezes under
+#              load; then the store faults
 # make lock   renew requirements/*.txt
 #
 # All make their own environment in .venv from the locked requirements. PYTHON=... names the
@@ -16,7 +18,7 @@ EXAMPLE := examples/checkout-outage
 PIP_FLAGS := -qq --disable-pip-version-check
 
 MAKEFLAGS += --no-print-directory
-.PHONY: run test check mutants lock clean
+.PHONY: run test check mutants soak chaos lock clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.run
@@ -27,6 +29,10 @@ test: $(VENV)/.ci
 
 soak: $(VENV)/.ci
 	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/faults
+
+chaos: $(VENV)/.ci
+	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/crash
+	@$(BIN)/pytest tests/faults
 
 check: $(VENV)/.ci
 	$(BIN)/ruff check
