@@ -48,6 +48,7 @@ Config = Annotated[
     ),
 ]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run id or a workflow id.")]
+Owner = Annotated[str, typer.Option(envvar="CASEBOUND_OWNER", help="Who asks; default: the user's name.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -84,7 +85,7 @@ def diagnose(
         timedelta | None,
         typer.Option(parser=_duration, metavar="DURATION", help="How long evidence is kept; default: deadline + 7d."),
     ] = None,
-    owner: Annotated[str, typer.Option(envvar="CASEBOUND_OWNER", help="Who asks; default: the user's name.")] = "",
+    owner: Owner = "",
     as_json: AsJson = False,
 ) -> None:
     """Run one diagnosis: progress on stderr, the report on stdout.
@@ -100,7 +101,7 @@ def diagnose(
         runbook=runbook,
         deadline=deadline,
         record_ttl=record_ttl,
-        owner=owner or os.environ.get("USER", ""),
+        owner=_named(owner),
         json=as_json,
         limits=limits_given(
             max_tool_calls=max_tool_calls,
@@ -164,12 +165,60 @@ def cancel(run: Run, config: Config = None) -> None:
 def stop(
     run: Run,
     reason: Annotated[str, typer.Option(help="Stands in the run's report.")] = "",
+    owner: Owner = "",
     config: Config = None,
 ) -> None:
     """Let a run conclude now, with the evidence at hand."""
-    from casebound.commands.control import stop as command
+    from casebound.commands import steering
 
-    _leave(lambda: command(run, reason, config))
+    _leave(lambda: steering.stop(steering.Steered(run, _named(owner), config), reason))
+
+
+@app.command()
+def pause(
+    run: Run,
+    reason: Annotated[str, typer.Option(help="Shown with the run.")] = "",
+    owner: Owner = "",
+    config: Config = None,
+) -> None:
+    """Let a run's calls end and start no new ones; the deadline runs on."""
+    from casebound.commands import steering
+
+    _leave(lambda: steering.pause(steering.Steered(run, _named(owner), config), reason))
+
+
+@app.command()
+def resume(run: Run, owner: Owner = "", config: Config = None) -> None:
+    """Let a paused run go on."""
+    from casebound.commands import steering
+
+    _leave(lambda: steering.resume(steering.Steered(run, _named(owner), config)))
+
+
+@app.command()
+def extend(
+    run: Run,
+    by: Annotated[timedelta, typer.Argument(parser=_duration, metavar="DURATION", help="How much longer: 30m, 2h.")],
+    owner: Owner = "",
+    config: Config = None,
+) -> None:
+    """Move a run's deadline, as far as its evidence outlives it."""
+    from casebound.commands import steering
+
+    _leave(lambda: steering.extend(steering.Steered(run, _named(owner), config), by))
+
+
+@app.command()
+def note(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="A hint, at most 2000 characters.")],
+    owner: Owner = "",
+    config: Config = None,
+) -> None:
+    """Give a run's planner a hint with its next turn; a runbook reads it as `notes`."""
+    from casebound.commands import steering
+
+    _leave(lambda: steering.note(steering.Steered(run, _named(owner), config), text))
 
 
 @app.command()
@@ -187,6 +236,10 @@ def sweep(
 
     options = SweepOptions(runs=tuple(runs or ()), dry_run=dry_run, json=as_json, config=config)
     _leave(lambda: command(options))
+
+
+def _named(owner: str) -> str:
+    return owner or os.environ.get("USER", "")
 
 
 def _leave(command: Callable[[], Coroutine[Any, Any, int]]) -> None:

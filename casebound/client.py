@@ -14,7 +14,7 @@ import time
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -23,11 +23,13 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.contracts import RECORD_TTL_MARGIN_S, RunInput, RunResult, StopInput, StopResult
+from activities.contracts import RECORD_TTL_MARGIN_S, RunInput, RunResult, Steering, StopInput, StopResult
 from boundary.contracts import shorten
 from boundary.errors import CaseboundError
 from casebound import search_attributes
 from casebound.cli_durations import format_duration
+
+_Answer = TypeVar("_Answer")
 
 WORKFLOW_TYPE = "AgentRun"
 """Of a run; workflows of others are none of ours."""
@@ -35,8 +37,11 @@ WORKFLOW_TYPE = "AgentRun"
 SUMMARY_MAX = 200
 """Characters of the summary by which the Temporal UI shows a run."""
 
-STOP_WAIT_S = 15.0
-"""A stop is taken by a worker; without one it would wait for ever."""
+STEER_WAIT_S = 15.0
+"""An update is taken by a worker; without one it would wait for ever."""
+
+STEER_AGAIN_S = 0.05
+"""Between two tries; one step of a run takes less."""
 
 POLLER_WAIT_S = 5.0
 POLLER_FRESH = timedelta(seconds=75)
@@ -135,24 +140,46 @@ def run_handle(client: Client, workflow_id: str) -> WorkflowHandle[Any, RunResul
     return client.get_workflow_handle_for(AgentRun.run, workflow_id)
 
 
-async def stop_run(handle: WorkflowHandle[Any, Any], reason: str) -> StopResult:
-    """Ask the run to conclude with the evidence at hand; returns once a worker took the request.
+async def steer(handle: WorkflowHandle[Any, Any], update: str, request: Steering, answer: type[_Answer]) -> _Answer:
+    """Send one of the run's updates; returns its answer once a worker took it.
+
+    Args:
+        handle: of the run.
+        update: its name.
+        request: its argument.
+        answer: its result's type.
 
     Raises:
-        TimeoutError: no worker took it within `STOP_WAIT_S`.
+        TimeoutError: no worker took it within `STEER_WAIT_S`.
+        WorkflowUpdateFailedError: the run refuses it; the cause says why.
     """
-    from workflows.agent_run import AgentRun
-
-    update = asyncio.create_task(handle.execute_update(AgentRun.stop, StopInput(reason=reason)))
+    sent = asyncio.create_task(_taken(handle, update, request, answer))
     try:
         # Not `asyncio.timeout`: the SDK turns the cancellation of a waiting update into an error of its own.
-        await asyncio.wait({update}, timeout=STOP_WAIT_S)
-        if not update.done():
+        await asyncio.wait({sent}, timeout=STEER_WAIT_S)
+        if not sent.done():
             raise TimeoutError
-        return update.result()
+        return sent.result()
     finally:
-        update.cancel()
-        await asyncio.gather(update, return_exceptions=True)
+        sent.cancel()
+        await asyncio.gather(sent, return_exceptions=True)
+
+
+async def _taken(handle: WorkflowHandle[Any, Any], update: str, request: Steering, answer: type[_Answer]) -> _Answer:
+    """Ask until the run says something: an update that meets the run's very next step is turned away by the server."""
+    update_id = str(uuid.uuid4())
+    while True:
+        try:
+            return await handle.execute_update(update, request, id=update_id, result_type=answer)
+        except RPCError as error:
+            if error.status is not RPCStatusCode.FAILED_PRECONDITION:
+                raise
+        await asyncio.sleep(STEER_AGAIN_S)
+
+
+async def stop_run(handle: WorkflowHandle[Any, Any], reason: str) -> StopResult:
+    """Ask the run to conclude with the evidence at hand. Raises what `steer` does."""
+    return await steer(handle, "stop", StopInput(reason=reason), StopResult)
 
 
 async def find_run(client: Client, name: str) -> FoundRun | None:

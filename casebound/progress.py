@@ -85,7 +85,7 @@ class PlainProgress:
 
     def update(self, progress: RunProgress) -> None:
         """Print the state and the calls that changed since the last time."""
-        state = f"turn {progress.turn}: {progress.state}"
+        state = state_line(progress)
         lines = [] if state == self._state else [state]
         self._state = state
         changed: list[str] = []
@@ -105,12 +105,24 @@ class PlainProgress:
         """Nothing to restore."""
 
 
+def state_line(progress: RunProgress) -> str:
+    """Say what the run does; a paused one, who paused it and why."""
+    pause = progress.paused
+    if pause is None:
+        return f"turn {progress.turn}: {progress.state}"
+    by = f" by {one_line(pause.by, 64)}" if pause.by else ""
+    reason = f": {one_line(pause.reason, 160)}" if pause.reason else ""
+    return f"turn {progress.turn}: {progress.state}, paused{by}{reason}"
+
+
 def call_line(call: CallProgress) -> str:
     """Describe a call on one line."""
     number = f"#{call.call_index}" if call.call_index is not None else "#-"
     head = f"{number} {one_line(call.tool_name, 64)} {one_line(call.arguments, 80)}".rstrip()
     if call.state == "running":
         return f"{head} ..."
+    if call.state == "repeated":
+        return f"{head} -> asked before, not made again"
     if call.error is not None:
         return f"{head} -> {call.error.code.value}: {one_line(call.error.message, 160)}"
     found = call.evidence_status.value if call.evidence_status else call.state

@@ -10,13 +10,13 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from activities.contracts import CallProgress, RunProgress
-from casebound.progress import call_line
+from casebound.progress import call_line, state_line
 from casebound.render import budget_text
 
 CALLS_SHOWN = 8
 """The latest calls under the state line; the report tells of all."""
 
-_STYLES = {"running": "cyan", "READY": "green", "ERROR": "red", "refused": "yellow"}
+_STYLES = {"running": "cyan", "READY": "green", "ERROR": "red", "refused": "yellow", "repeated": "yellow"}
 
 
 class LiveProgress:
@@ -36,7 +36,7 @@ class LiveProgress:
     def update(self, progress: RunProgress) -> None:
         """Take over the latest state."""
         left = max(0, round(progress.deadline_ms / 1000 - time.time()))
-        state = f"turn {progress.turn}, {progress.state}; {progress.calls_total} calls; {left} s left"
+        state = f"{state_line(progress)}; {progress.calls_total} calls; {left} s left"
         self._spinner.update(text=Text(state, style="bold"))
         self._rest = [_line(call) for call in progress.calls[-CALLS_SHOWN:]]
         self._rest.append(Text(f"  {budget_text(progress.budget)}", style="dim"))

@@ -1,7 +1,7 @@
 """Takes a run's state over into its next execution, and back. Pure.
 
-Above: `agent_run` continues as new between two turns. Below: `RunState` and its carried form. What is
-not carried is not needed: the texts of old calls are in the store, and their marks say the rest.
+Above: `agent_run` continues as new between two turns; a paused run does not. Below: `RunState` and its
+carried form. What is not carried is not needed: old calls are in the store, and their marks say the rest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ def next_input(state: RunState) -> RunInput:
         parent=state.parent,
         results=state.results,
         notes=tuple(state.notes),
-        paused=state.paused,
         cut_off=state.cut_off,
         spent=state.spent,
         budget=SpentBudget(
@@ -66,7 +65,7 @@ def take_over(state: RunState, carried: CarriedRun) -> None:
     state.index_expires_ms = carried.index_expires_ms
     state.tools, state.store_id = dict(carried.tools), carried.store_id
     state.turn, state.parent, state.results = carried.turn, carried.parent, carried.results
-    state.notes, state.paused = list(carried.notes), carried.paused
+    state.notes = list(carried.notes)
     state.cut_off, state.spent = carried.cut_off, carried.spent
     state.ledger = _ledger(state.ledger, carried.budget)
     state.digests = dict(_call(line) for line in carried.calls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from activities.contracts import CallProgress, RunProgress, Usage
@@ -48,7 +49,8 @@ def current_details(progress: RunProgress) -> str:
     """Show budget, state and the latest calls as Markdown."""
     budget = progress.budget
     lines = [
-        f"**{progress.state}**, turn {progress.turn} ({progress.mode})",
+        f"**{progress.state}**, turn {progress.turn} ({progress.mode}), deadline {_time(progress.deadline_ms)}",
+        *_steered(progress),
         "",
         "| tool calls | turns | bytes | tokens |",
         "|---|---|---|---|",
@@ -59,6 +61,22 @@ def current_details(progress: RunProgress) -> str:
         lines += ["", "| # | call | tool | arguments | state | result |", "|---|---|---|---|---|---|"]
         lines += [_line(call) for call in progress.calls]
     return "\n".join(lines)
+
+
+def _steered(progress: RunProgress) -> list[str]:
+    """Say what people did to the run that it has not come to terms with yet."""
+    lines: list[str] = []
+    if (pause := progress.paused) is not None:
+        by = f" by {_cell(pause.by)}" if pause.by else ""
+        reason = f": {_cell(pause.reason)}" if pause.reason else ""
+        lines += ["", f"**paused** since {_time(pause.since_ms)}{by}{reason}"]
+    if progress.notes_pending:
+        lines += ["", f"notes for the planner's next turn: {progress.notes_pending}"]
+    return lines
+
+
+def _time(ms: int) -> str:
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _values(parsed: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from activities.contracts.runs import FailedCall, ListedCall, ToolLimits
-from activities.contracts.steering import CallProgress, Pause
+from activities.contracts.steering import CallProgress
 from activities.contracts.turns import CallResult
 from boundary.contracts import EvidenceStatus, Frozen
 
@@ -51,7 +51,6 @@ class CarriedRun(Frozen):
     parent: str | None = None
     results: tuple[CallResult, ...] = ()
     notes: tuple[str, ...] = ()
-    paused: Pause | None = None
     cut_off: bool = False
     spent: str | None = None
     budget: SpentBudget = SpentBudget()

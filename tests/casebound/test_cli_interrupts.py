@@ -93,11 +93,13 @@ async def test_without_a_worker_an_interrupt_does_not_wait_for_ever(
         run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
     assert process.stderr is not None
+    read = [""]
     for word in ("stopping", "cancelling")[:interrupts]:
         process.send_signal(signal.SIGHUP)
-        while word not in await asyncio.to_thread(process.stderr.readline):
-            pass
-    left, out, err = await programs.ended(process)
+        while word not in read[-1]:
+            read.append(await asyncio.to_thread(process.stderr.readline))
+    left, out, rest = await programs.ended(process)
+    err = "".join(read) + rest
     assert (left, out) == (code, ""), err
     assert f"{said} {run_id}\n" in err
     assert interrupts == 1 or "the deadline has passed and no worker answers" in err

@@ -75,7 +75,7 @@ def test_live_progress_draws_state_calls_and_budget_and_leaves_nothing_behind() 
     view.say("run 0199")
     view.close()
     drawn = Text.from_ansi(capture.get()).plain
-    assert "turn 1, calling; 2 calls" in drawn
+    assert "turn 1: calling; 2 calls" in drawn
     assert "#1 search_logs" in drawn
     assert "3 of 50 calls" in drawn
     assert "run 0199" in stream.getvalue()

@@ -39,13 +39,19 @@ async def start_dev_server() -> WorkflowEnvironment:
     return await WorkflowEnvironment.start_local(**_dev_server_options())
 
 
-async def start_time_skipping() -> WorkflowEnvironment:
+async def start_time_skipping(suggest_continue_as_new: int | None = None) -> WorkflowEnvironment:
     """Start the dev server with one virtual clock per workflow; real time passes only while an activity runs.
+
+    `suggest_continue_as_new` is a number of events; None: the server's default, 4,096.
 
     Skipping starts with the workflow. To drive the clock by hand, start the workflow within
     `env.with_time_skipping_disabled()` and call `await env.fast_forward(handle, timedelta)`.
     """
-    return await WorkflowEnvironment.start_time_skipping_v2(**_dev_server_options())
+    options = _dev_server_options()
+    if suggest_continue_as_new is not None:
+        suggest = f"limit.historyCount.suggestContinueAsNew={suggest_continue_as_new}"
+        options["dev_server_extra_args"] = (*DEV_SERVER_FLAGS, "--dynamic-config-value", suggest)
+    return await WorkflowEnvironment.start_time_skipping_v2(**options)
 
 
 async def start_java_time_skipping() -> WorkflowEnvironment:

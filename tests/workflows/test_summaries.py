@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from activities.contracts import CallProgress, RunBudget, RunLimits, RunProgress, Usage
+from activities.contracts import CallProgress, Pause, RunBudget, RunLimits, RunProgress, Usage
 from boundary.contracts import EvidenceStatus, ReplacedText, call_error
 from boundary.errors import ErrorCode
 from boundary.limits import ARGUMENTS_MAX_BYTES
@@ -141,7 +141,7 @@ def test_current_details_are_a_table_whatever_stands_in_it(calls: list[CallProgr
     details = current_details(progress(*calls))
     assert details.encode()
     lines = details.splitlines()
-    assert lines[0] == "**calling**, turn 1 (plan)"
+    assert lines[0] == "**calling**, turn 1 (plan), deadline 1970-01-01 00:00:00 UTC"
     rows = lines[8:] if calls else []
     assert len(rows) == len(calls)
     assert len(lines) == (8 + len(calls) if calls else 5)
@@ -157,6 +157,15 @@ def test_a_summary_reads_as_a_person_would_say_it() -> None:
     arguments = json.dumps({"source": "sshd", "pattern": "Failed password", "limit": 5})
     assert call_summary(7, "search_logs", arguments) == '#7 search_logs sshd "Failed password" limit=5'
     assert call_summary(8, "list_logs", "") == "#8 list_logs"
+
+
+def test_who_paused_a_run_and_what_waits_for_its_planner_is_shown() -> None:
+    """Without markup of their own."""
+    pause = Pause(since_ms=60_000, by="ada | `x`", reason="<b>")
+    shown = progress().model_copy(update={"paused": pause, "notes_pending": 2})
+    details = current_details(shown)
+    assert "**paused** since 1970-01-01 00:01:00 UTC by ada \\| 'x': &lt;b>" in details
+    assert "notes for the planner's next turn: 2" in details
 
 
 def test_usage_is_shown_with_its_limit_where_there_is_one() -> None:
