@@ -14,7 +14,7 @@ import pytest
 
 from activities.planners.port import Turn
 from tests.crash.operations import Operator
-from tests.crash.processes import SOON_S, STARTED_S, WorkerProcess
+from tests.crash.processes import STARTED_S, WorkerProcess
 from tests.crash.stage import Stage, one_call, proved_once
 from tests.crash.watched import Point, Points
 from tests.support.runs import Finished
@@ -34,25 +34,26 @@ class Case:
 
     point: Point
     activity_type: str
-    executions: int
-    """Of the call's record."""
+    begun: int
+    """How often the doomed workers began the call."""
     work: str
-    """What the two doomed workers and the third say when they do the work in question."""
+    """What a worker says when it does the work in question."""
     doomed: int
-    """How often it was done by the doomed two together."""
-    third: int
+    """How often the doomed two did it together."""
+    again: bool
+    """Whether the third had to."""
     only: str | None = None
 
 
 CASES = (
-    Case(Point.BEFORE_BEGIN, "probe", 1, TOOL, 0, 1),
-    Case(Point.AFTER_BEGIN, "probe", 3, TOOL, 0, 1),
-    Case(Point.IN_TOOL, "probe", 3, TOOL, 2, 1),
-    Case(Point.BEFORE_SETTLE, "probe", 3, TOOL, 2, 1),
-    Case(Point.BEFORE_REPORT, "probe", 1, TOOL, 1, 0, only="probe"),
-    Case(Point.IN_PLANNER, "casebound.plan", 1, PLAN, 2, 1),
-    Case(Point.BEFORE_REPORT, "casebound.plan", 1, PLAN, 1, 0, only="casebound.plan"),
-    Case(Point.IN_CHECK, "casebound.check_report", 1, CHECK, 0, 1),
+    Case(Point.BEFORE_BEGIN, "probe", 0, TOOL, 0, again=True),
+    Case(Point.AFTER_BEGIN, "probe", 2, TOOL, 0, again=True),
+    Case(Point.IN_TOOL, "probe", 2, TOOL, 2, again=True),
+    Case(Point.BEFORE_SETTLE, "probe", 2, TOOL, 2, again=True),
+    Case(Point.BEFORE_REPORT, "probe", 1, TOOL, 1, again=False, only="probe"),
+    Case(Point.IN_PLANNER, "casebound.plan", 0, PLAN, 2, again=True),
+    Case(Point.BEFORE_REPORT, "casebound.plan", 0, PLAN, 1, again=False, only="casebound.plan"),
+    Case(Point.IN_CHECK, "casebound.check_report", 1, CHECK, 0, again=True),
 )
 
 
@@ -67,10 +68,10 @@ async def killed_twice(
     """Carry out a run whose first two workers are killed at the point."""
     ends = [f"{number} ended {-signal.SIGKILL}" for number in numbers]
     handle = await stage.start()
-    await wait_until(lambda: {*ends} & {*doomed.said}, description=f"a kill {case.point}", timeout=SOON_S)
+    await wait_until(lambda: {*ends} & {*doomed.said}, description=f"a kill {case.point}", timeout=STARTED_S)
     await Operator(stage.client, handle).shorten_heartbeats(case.activity_type)
     for end in ends:
-        await doomed.says(end)
+        await doomed.says(end, within_s=STARTED_S)
     async with stage.worker(script()) as points:
         return await stage.harness.finished(handle, await handle.result()), points
 
@@ -93,8 +94,13 @@ async def test_a_run_outlives_two_workers_killed_at_the_same_point(stage: Stage)
         *[killed_twice(own, case, doomed, pair) for own, case, pair in zip(stages, CASES, pairs, strict=True)]
     )
     for case, pair, (done, points) in zip(CASES, pairs, all_done, strict=True):
-        proved_once(done, executions=case.executions)
-        worked = sum(doomed.said.count(f"{number} {case.work}") for number in pair), points.count(case.work)
-        assert worked == (case.doomed, case.third), case
+
+        def said(text: str, pair: tuple[int, int] = pair) -> int:
+            return sum(doomed.said.count(f"{number} {text}") for number in pair)
+
+        # With heartbeats of a second the third may miss one, too, on a busy machine: it says so.
+        assert said(Point.AFTER_BEGIN) == case.begun, case
+        proved_once(done, executions=case.begun + points.count(Point.AFTER_BEGIN))
+        assert (said(case.work), points.count(case.work) > 0) == (case.doomed, case.again), case
         assert [turn.input.number for turn in done.turns] == [1, 2], case
         assert done.result.budget.tokens.used == 2 * TOKENS, case

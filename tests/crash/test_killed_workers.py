@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -10,7 +12,7 @@ from activities.contracts import RunOutcome
 from boundary.contracts import InvocationStatus
 from boundary.errors import ErrorCode
 from tests.crash.operations import Operator
-from tests.crash.processes import SOON_S
+from tests.crash.processes import SOON_S, STARTED_S
 from tests.crash.stage import Stage, one_call, proved_once
 from tests.crash.watched import Point
 from tests.support.runs import RunHandle, call, calls, cite, claim, report
@@ -29,32 +31,50 @@ async def begun(stage: Stage, handle: RunHandle, *, executions: int) -> None:
     await wait_until(so_often, description=f"execution {executions}", timeout=SOON_S)
 
 
-@pytest.mark.proves("INV-LAST-BEGIN-WINS", "INV-ONE-RECORD", "INV-RECORD-BEFORE-EXECUTION", "INV-NONE-PROJECTING")
-@pytest.mark.parametrize(
-    ("point", "left", "executions", "ran"),
-    [
-        (Point.BEFORE_BEGIN, None, 1, (0, 1)),
-        (Point.AFTER_BEGIN, PROJECTING, 2, (0, 1)),
-        (Point.IN_TOOL, PROJECTING, 2, (1, 1)),
-        (Point.BEFORE_SETTLE, PROJECTING, 2, (1, 1)),
-        (Point.AFTER_SETTLE, READY, 1, (1, 0)),
-    ],
+@dataclass(frozen=True)
+class Case:
+    """A point, what the worker killed there leaves, and what is true when another has completed the run."""
+
+    point: Point
+    left: InvocationStatus | None
+    executions: int
+    ran: tuple[int, int]
+    """How often the killed worker started the tool, and the other."""
+
+
+CASES = (
+    Case(Point.BEFORE_BEGIN, None, 1, (0, 1)),
+    Case(Point.AFTER_BEGIN, PROJECTING, 2, (0, 1)),
+    Case(Point.IN_TOOL, PROJECTING, 2, (1, 1)),
+    Case(Point.BEFORE_SETTLE, PROJECTING, 2, (1, 1)),
+    Case(Point.AFTER_SETTLE, READY, 1, (1, 0)),
 )
-async def test_a_call_outlives_the_worker_killed_on_its_way(
-    stage: Stage, point: Point, left: InvocationStatus | None, executions: int, ran: tuple[int, int]
-) -> None:
-    """Before begin, nothing is left. Before the settle, it is taken over and run again. After it, it counts, once."""
-    killed = stage.process(one_call(), die_at=point)
-    await killed.serves()
-    handle = await stage.start()
-    assert await killed.ends() == -signal.SIGKILL
-    record = await stage.record(handle)
-    assert (record and (record.status, record.executions)) == (left and (left, 1))
-    await Operator(stage.client, handle).shorten_heartbeats("probe")
-    async with stage.worker(one_call()) as points:
-        done = await stage.harness.finished(handle, await handle.result())
-    proved_once(done, executions=executions)
-    assert (killed.said.count("executed probe"), points.count("executed probe")) == ran
+
+
+@pytest.mark.proves("INV-LAST-BEGIN-WINS", "INV-ONE-RECORD", "INV-RECORD-BEFORE-EXECUTION", "INV-NONE-PROJECTING")
+async def test_a_call_outlives_the_worker_killed_on_its_way(stage: Stage) -> None:
+    """Before begin, nothing is left. Before the settle, it is taken over and run again. After it, it counts, once.
+
+    Side by side, since each waits for a heartbeat to be missed.
+    """
+    stages = [replace(stage, task_queue=f"{stage.task_queue}-{number}") for number in range(len(CASES))]
+    killed = stage.processes_for(
+        [own.order(one_call(), die_at=case.point) for own, case in zip(stages, CASES, strict=True)]
+    )
+    for number in range(len(CASES)):
+        await killed.says(f"{number} serving", within_s=STARTED_S)
+
+    async def outlives(number: int, own: Stage, case: Case) -> None:
+        handle = await own.start()
+        await killed.says(f"{number} ended {-signal.SIGKILL}", within_s=STARTED_S)
+        record = await own.record(handle)
+        assert (record and (record.status, record.executions)) == (case.left and (case.left, 1)), case
+        async with own.worker(one_call()) as points:
+            done = await own.harness.finished(handle, await handle.result())
+        proved_once(done, executions=case.executions)
+        assert (killed.said.count(f"{number} executed probe"), points.count("executed probe")) == case.ran, case
+
+    await asyncio.gather(*[outlives(number, *pair) for number, pair in enumerate(zip(stages, CASES, strict=True))])
 
 
 @pytest.mark.proves("INV-ONE-RECORD", "INV-NONE-PROJECTING")
