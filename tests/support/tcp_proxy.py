@@ -60,8 +60,8 @@ class TcpProxy:
                 from_server, to_server = await asyncio.open_connection(*self._upstream)
                 writers.append(to_server)
                 await self._carry((reader, to_server), (from_server, writer))
-        except OSError:
-            pass  # the server is gone, and so is the connection
+        except (OSError, asyncio.CancelledError):
+            pass  # the server is gone, or the proxy closes: so is the connection
         finally:
             for each in writers:
                 _reset(each)
