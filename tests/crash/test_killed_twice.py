@@ -90,10 +90,13 @@ async def test_a_run_outlives_two_workers_killed_at_the_same_point(stage: Stage)
     pairs = [(2 * number, 2 * number + 1) for number in range(len(CASES))]
     for number in range(2 * len(CASES)):
         await doomed.says(f"{number} serving", within_s=STARTED_S)
-    all_done = await asyncio.gather(
-        *[killed_twice(own, case, doomed, pair) for own, case, pair in zip(stages, CASES, pairs, strict=True)]
-    )
-    for case, pair, (done, points) in zip(CASES, pairs, all_done, strict=True):
+    async with asyncio.TaskGroup() as group:  # a failure lets the others shut their workers down in order
+        tasks = [
+            group.create_task(killed_twice(own, case, doomed, pair))
+            for own, case, pair in zip(stages, CASES, pairs, strict=True)
+        ]
+    for case, pair, task in zip(CASES, pairs, tasks, strict=True):
+        done, points = task.result()
 
         def said(text: str, pair: tuple[int, int] = pair) -> int:
             return sum(doomed.said.count(f"{number} {text}") for number in pair)

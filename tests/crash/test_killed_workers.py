@@ -74,7 +74,9 @@ async def test_a_call_outlives_the_worker_killed_on_its_way(stage: Stage) -> Non
         proved_once(done, executions=case.executions)
         assert (killed.said.count(f"{number} executed probe"), points.count("executed probe")) == case.ran, case
 
-    await asyncio.gather(*[outlives(number, *pair) for number, pair in enumerate(zip(stages, CASES, strict=True))])
+    async with asyncio.TaskGroup() as group:
+        for number, pair in enumerate(zip(stages, CASES, strict=True)):
+            group.create_task(outlives(number, *pair))
 
 
 @pytest.mark.proves("INV-ONE-RECORD", "INV-NONE-PROJECTING")

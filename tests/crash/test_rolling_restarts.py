@@ -11,7 +11,7 @@ from tests.crash.load import several_calls, under_load
 from tests.crash.processes import STARTED_S, WorkerProcess
 from tests.crash.stage import Stage
 
-ROUNDS = 40 if os.environ.get("CASEBOUND_SOAK") else 1
+ROUNDS = 20 if os.environ.get("CASEBOUND_SOAK") else 1
 
 GRACEFUL_S = 20.0
 """More than any tool takes, on a busy machine too."""
