@@ -43,6 +43,7 @@ class RunRecords:
         planners: by kind.
         runs, store: where everything is kept.
         store_id: identity of that store.
+        queues: task queues of tools that other workers run.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class RunRecords:
         runs: RunIndex,
         store: InvocationStore,
         store_id: str,
+        queues: Mapping[str, str],
     ) -> None:
         self._registry = registry
         self._planners = planners
         self._runs = runs
         self._store = store
         self._store_id = store_id
+        self._queues = queues
 
     @activity.defn(name=OPEN_RUN)
     async def open_run(self, request: OpenRunInput) -> OpenedRun:
@@ -101,7 +104,7 @@ class RunRecords:
             question=request.question,
             planner=request.planner,
             runbook=request.runbook,
-            catalog=catalog_of(self._registry),
+            catalog=catalog_of(self._registry, self._queues),
             deadline_ms=request.deadline_ms,
             expires_at_ms=request.expires_at_ms,
         )

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraint
 from activities.contracts import RunLimits
 from activities.logs.source import NAME_PATTERN, LogSource
 from casebound.settings_errors import SettingsError, describe
+from casebound.tool_settings import ToolSettings
 
 CONFIG_NAME = "casebound.toml"
 """Read from the working directory when no other file is named."""
@@ -89,6 +90,7 @@ class Settings(Section):
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
     limits: LimitSettings = LimitSettings()
+    tools: dict[str, ToolSettings] = Field(default_factory=dict)
     secrets: SecretSettings = SecretSettings()
 
     @field_validator("logs", mode="before")
@@ -118,6 +120,16 @@ class Settings(Section):
     def with_store(self, url: str) -> Settings:
         """Use another store, as the embedded stack does."""
         return self.model_copy(update={"store": self.store.model_copy(update={"url": url})})
+
+    @property
+    def tool_queues(self) -> dict[str, str]:
+        """Task queues of tools that run on other workers than the run."""
+        return {name: tool.task_queue for name, tool in self.tools.items() if tool.task_queue is not None}
+
+    def on_one_worker(self) -> Settings:
+        """Let the run's own worker run every tool, as on the embedded stack, where there is no other."""
+        tools = {name: tool.model_copy(update={"task_queue": None}) for name, tool in self.tools.items()}
+        return self.model_copy(update={"tools": tools})
 
     def secret_values(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """List the values to mask: of the named variables that are set, and the store's password."""

@@ -12,11 +12,16 @@ from activities.logs import log_tools
 from boundary.registry import ToolRegistry
 from boundary.tools import Tool
 from casebound.settings import Settings
+from casebound.tool_settings import configured
 
 
 def declared_tools(settings: Settings) -> list[Tool]:
-    """Make the tools of the settings' sources."""
-    return log_tools(list(settings.logs.values()))
+    """Make the tools of the settings' sources, with what the settings say of each tool.
+
+    Raises:
+        SettingsError: they speak of a tool that there is not.
+    """
+    return configured(log_tools(list(settings.logs.values())), settings.tools)
 
 
 def declared_catalog(settings: Settings) -> tuple[CatalogEntry, ...]:
@@ -25,4 +30,4 @@ def declared_catalog(settings: Settings) -> tuple[CatalogEntry, ...]:
     Raises:
         InvalidTool: a tool's definition is not usable.
     """
-    return catalog_of(ToolRegistry(declared_tools(settings)))
+    return catalog_of(ToolRegistry(declared_tools(settings)), settings.tool_queues)

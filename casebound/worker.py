@@ -40,6 +40,7 @@ from boundary.tool_boundary import ToolBoundary
 from boundary.tools import Tool
 from casebound.settings import Settings
 from casebound.sources import declared_tools
+from casebound.tool_settings import configured
 from workflows.agent_run import AgentRun
 
 BUILD_ID = "cb"
@@ -143,17 +144,19 @@ async def open_worker(
 ) -> AsyncGenerator[Worker]:
     """Run a worker until the context ends; running tools then get the graceful time.
 
-    `tools` and `planners` replace those of the settings, for tests and for applications with their own.
+    `tools` replace those of the settings' sources and `planners` the runbook planner, for tests and for applications
+    with their own.
 
     Raises:
         InvalidTool: a tool's definition is not usable.
+        SettingsError: the settings speak of a tool that there is not.
     """
-    registry = ToolRegistry(declared_tools(settings) if tools is None else tools)
+    registry = ToolRegistry(declared_tools(settings) if tools is None else configured(tools, settings.tools))
     planners = {"runbook": RunbookPlanner()} if planners is None else planners
     redactor = Redactor(settings.secret_values())
     with _threads(settings.worker.threads) as pool:
         boundary = ToolBoundary(registry, store.invocations, pool, redactor=redactor)
-        records = RunRecords(registry, planners, store.runs, store.invocations, store.store_id)
+        records = RunRecords(registry, planners, store.runs, store.invocations, store.store_id, settings.tool_queues)
         activities = [
             ToolCalls(boundary, store.store_id).call,
             records.open_run,

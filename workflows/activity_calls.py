@@ -46,6 +46,9 @@ CALL_MAX_MS = 300_000
 PLAN_MAX = timedelta(minutes=5)
 """One attempt of a planner; a model that thinks longer is asked again."""
 
+QUEUE_WAIT_MS = 30_000
+"""For so long a call waits for a worker of its tool's own queue; then the tool is unavailable (design)."""
+
 STORE_WORK_MAX = timedelta(seconds=10)
 """One attempt of an activity that only reads and writes the store."""
 
@@ -83,14 +86,24 @@ def plan(request: PlanInput, *, left_ms: int) -> workflow.ActivityHandle[Planned
 
 
 def tool_call(
-    tool_name: str, request: ToolCallInput, *, left_ms: int, summary: str
+    tool_name: str, request: ToolCallInput, *, left_ms: int, summary: str, task_queue: str | None
 ) -> workflow.ActivityHandle[ToolCallOutcome]:
-    """Start a tool's activity; a cancelled one is waited for, since it settles its record."""
+    """Start a tool's activity; a cancelled one is waited for, since it settles its record.
+
+    Args:
+        tool_name: the activity's type.
+        request: its input.
+        left_ms: for all its attempts.
+        summary: what people see of it.
+        task_queue: the tool's own; None: the run's.
+    """
     return workflow.start_activity(
         tool_name,
         request,
+        task_queue=task_queue,
         result_type=ToolCallOutcome,
         schedule_to_close_timeout=_ms(left_ms),
+        schedule_to_start_timeout=None if task_queue is None else _ms(min(QUEUE_WAIT_MS, left_ms)),
         start_to_close_timeout=_ms(min(request.grant.timeout_ms, left_ms)),
         heartbeat_timeout=HEARTBEAT_TIMEOUT,
         retry_policy=RETRY,

@@ -9,7 +9,10 @@ from boundary.errors import ErrorCode
 
 _BY_TIMEOUT = {
     TimeoutType.HEARTBEAT: (ErrorCode.WORKER_LOST, "the worker that ran the call was lost"),
-    TimeoutType.SCHEDULE_TO_START: (ErrorCode.TOOL_UNAVAILABLE, "no worker took the call in time"),
+    TimeoutType.SCHEDULE_TO_START: (
+        ErrorCode.TOOL_UNAVAILABLE,
+        "no worker of the tool's task queue took the call in time",
+    ),
     TimeoutType.START_TO_CLOSE: (ErrorCode.EXECUTION_TIMEOUT, "the call did not end within its time-out"),
     TimeoutType.SCHEDULE_TO_CLOSE: (ErrorCode.EXECUTION_TIMEOUT, "the call did not end within the time it was given"),
 }

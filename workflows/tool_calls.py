@@ -107,6 +107,7 @@ class TurnCalls:
             ),
             left_ms=grant.deadline_ms - now_ms(),
             summary=call_summary(call_index, name, call.arguments),
+            task_queue=state.tools[name].task_queue,
         )
         await workflow.wait_condition(lambda: handle.done() or state.interrupted)
         if not handle.done():

@@ -81,6 +81,8 @@ class ToolLimits(Frozen):
     timeout_ms: int = 60_000
     attempts: int = 3
     max_calls: int | None = None
+    task_queue: str | None = None
+    """Whose workers run the tool; None: those that serve the run."""
 
 
 class OfRun(Frozen):

@@ -68,7 +68,7 @@ async def up(config: Path | None) -> int:
     with interrupts() as pressed:
         async with AsyncExitStack() as opened:
             stack = await opened.enter_async_context(open_stack(say=say))
-            settings = settings.with_store(stack.redis_url)
+            settings = settings.with_store(stack.redis_url).on_one_worker()
             client = await connect_local(stack.temporal_address)
             store = await open_checked_store(settings, opened)
             queues = dict.fromkeys((settings.worker.task_queue, embedded_task_queue(settings)))

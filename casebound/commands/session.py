@@ -137,7 +137,7 @@ async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> 
     from casebound.worker import open_worker
 
     log_to_file(state_paths().worker_log)
-    settings = settings.with_store(stack.redis_url)
+    settings = settings.with_store(stack.redis_url).on_one_worker()
     client = await connect_local(stack.temporal_address)
     store = await open_checked_store(settings, opened)
     queue = embedded_task_queue(settings)

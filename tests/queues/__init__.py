@@ -1,0 +1,1 @@
+"""Tools that run on workers of their own, next to their data."""
