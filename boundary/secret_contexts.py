@@ -63,7 +63,11 @@ _NAMED = (
         ("requirepass", "masterauth", "bindpw", "rootpw"),
     ),
     # .netrc
-    (r"\blogin\s{1,8}[^\s]{1,100}\s{1,8}password\s{1,8}([^\s]++)", ANY_NAME, ("login",)),
+    (
+        r"\bmachine\s{1,8}[^\s]{1,100}\s{1,8}login\s{1,8}[^\s]{1,100}\s{1,8}password\s{1,8}([^\s]++)",
+        ANY_NAME,
+        ("machine",),
+    ),
     # prose
     (
         rf"\b(?:password|passphrase|passwort|token|secret) is:?[ \t]{{1,4}}[\"']?(?!sha|md5|bcrypt|utf|base\d)"
@@ -71,6 +75,7 @@ _NAMED = (
         ANY_NAME,
         (" is",),
     ),
+    (rf"\b(?:and|with|using) password[ \t]{{1,4}}[\"']?{_MIXED}([^\s\"']{{4,}}+)", ANY_NAME, (" password",)),
     (r"\bpassword is:[ \t]{1,4}[\"']?([^\s\"']++)(?:[\r\n]|\Z)", ANY_NAME, ("password is:",)),
     (r"\btemporary password is generated for [^\s]{1,200}: ([^\s]++)", ANY_NAME, ("temporary password",)),
 )
@@ -120,7 +125,7 @@ _URLS = (
 _HEADERS = (
     # Authorization: Scheme value
     (
-        r"\bauthorization\\{0,8}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,8}[\"']?"
+        r"(?<![a-z0-9])authorization\\{0,8}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,8}[bru]{0,2}[\"']?"
         r"(?:(?:basic|bearer|digest|token|apikey|negotiate)[ \t]{1,8}([^\s\"'\\]++)"
         r"|(?!aws4-)(?=[^\s\d]{0,60}+\d)([^\s\"'\\,;]{8,}+))",
         ("authorization",),

@@ -14,8 +14,9 @@ import re
 
 # Names that mean a secret wherever they end an identifier (REDIS_PASSWORD, dbPassword, x-api-key).
 NAMES = (
-    r"passwor[dt]s?|passwd|passphrase|pwd|(?<![a-z0-9.])pass|secrets?|token|credentials?|(?<![a-z0-9])_auth"
-    r"|(?:api|access|account|auth|secret|private|encryption|signing|master|shared|storage)[ _-]?keys?"
+    r"passwor[dt]s?|passwd|passphrase|passcode|pwd|(?<![a-z0-9.])pass|password[ _-]?hash|secrets?|token|credentials?"
+    r"|(?<![a-z0-9])_auth|secret[ _-]?key[ _-]?base"
+    r"|(?:api|access|account|auth|secret|private|encryption|signing|master|shared|storage|hmac)[ _-]?keys?"
 )
 
 _FIELD = re.compile(rf"(?:{NAMES}|authorization|cookies?)\Z", re.IGNORECASE)
@@ -30,7 +31,7 @@ _KEY_END = r"""\\{0,8}["'`]?"""
 _SEPARATOR = r"[ \t]{0,8}(?::=|=>|=(?!=)|:(?!:|//|(?:auth|session|account|chauthtok|setcred)\)))[ \t]{0,8}"
 
 # A bare value ends at a blank or a quote, and at , ; & or a closing bracket only where that ends the pair.
-_BARE = r"""((?:[^\s"'`,;&)\]}>]++|[,;&)\]}>](?![\s,;&)\]}>"'`]|\Z|[\w.-]{1,40}+[=:]))++)"""
+_BARE = r"""((?:[^\s"'`,;&)\]}>]++|[,;&)\]}>](?![\s,;&)\]}<>"'`]|\Z|[\w.-]{1,40}+[=:]))++)"""
 _VALUE = (
     r"""(?:[bBrRuU]{0,2}\\{1,8}["']([^"'\\\n]++)"""
     r"""|[bBrRuU]{0,2}"((?:[^"\\\n]|\\.)++)"""
@@ -40,7 +41,7 @@ _VALUE = (
 
 ASSIGNMENT_START = re.compile(
     r"p(?:ass|wd|rivate[ _-]?key)|s(?:ecret|igning[ _-]?key|hared[ _-]?key|torage[ _-]?key)|token|credential"
-    r"|a(?:pi|ccess|ccount|uth)[ _-]?key|encryption[ _-]?key|master[ _-]?key|_auth"
+    r"|a(?:pi|ccess|ccount|uth)[ _-]?key|encryption[ _-]?key|master[ _-]?key|hmac[ _-]?key|_auth"
 )
 """Where `ASSIGNMENT` may match, in folded text: ten times as fast to look for."""
 

@@ -303,7 +303,15 @@ BEGINNINGS = (
     *("pwd=/", "passphrase:", "password" + "\\" * 7, "authorization: ", "bearer ", "name: ", "name:" + "a" * 60),
     *("--a-", "<a", ">a", "://a:", "//a:b", "//a:b@", ":a@", "eyJ", "eyJaaaaa.", "sk-", "ghp_", "SG.", "$6$", MASK),
     *("\npassword: a ", "password: a\t", "password:\t|\n", "set_password(", "password is ", "cookie: a=", "a@c"),
-    *("mysql ", "curl -u ", "sshpass -p", "docker login ", "identified with ", "credential=a ", "login a password "),
+    *(
+        "mysql ",
+        "curl -u ",
+        "sshpass -p",
+        "docker login ",
+        "identified with ",
+        "credential=a ",
+        "machine a login a password ",
+    ),
     *("private-lines: 1 " + "a" * 64, "0" * 32 + "-us", "0123456789:aa", "aa1q~", "pbkdf2_sha256$1$", "{SSHA}"),
     "-----BEGIN PRIVATE KEY-----",
 )
