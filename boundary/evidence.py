@@ -43,7 +43,8 @@ def _settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: Evi
     if len(raw_bytes) > rules.limits.raw:
         return Failed(too_large("raw response", len(raw_bytes), rules.limits.raw), dropped_raw=raw_bytes)
     try:
-        projection = tool.project(arguments, raw, _budget(tool, rules))
+        # Not `raw` itself: a tool may still write to it, and what is shown has to stand in what is recorded.
+        projection = tool.project(arguments, load(raw_bytes), _budget(tool, rules))
         return _projected(projection, raw_bytes, rules)
     except BaseException as error:  # a projector may raise anything, and this is a thread of the boundary's own
         return Failed(call_error(ErrorCode.PROJECTION_ERROR, explain(error, rules.redactor)), raw=raw_bytes)
@@ -72,15 +73,23 @@ def _budget(tool: Tool, rules: EvidenceRules) -> int:
 
 
 def _projected(projection: Projection, raw: bytes, rules: EvidenceRules) -> Settlement:
-    if projection.evidence_status not in (EvidenceStatus.EVIDENCE_FOUND, EvidenceStatus.NO_EVIDENCE):
-        raise ValueError(f"a projection cannot say {projection.evidence_status}")
-    dump(projection.agent_result)  # refuses what is no JSON, a cycle among it, before anything walks it
-    agent_result, redactions = rules.redactor.value(projection.agent_result)
+    status, truncated = _told(projection.evidence_status, projection.truncated)
+    # Of a copy: written once, it has no cycle and no way to grow one while it is walked.
+    agent_result, redactions = rules.redactor.value(load(dump(projection.agent_result)))
     agent = _valid_unicode(dump(agent_result))
     if len(agent) > rules.limits.agent_result:
         error = too_large("agent result", len(agent), rules.limits.agent_result)
         return Failed(error, raw=raw, dropped_agent_result=agent)
-    return Ready(raw, agent, projection.evidence_status, projection.truncated, redactions)
+    return Ready(raw, agent, status, truncated, redactions)
+
+
+def _told(status: object, truncated: object) -> tuple[EvidenceStatus, bool]:
+    """Read what the projector says beside the result; it may say anything."""
+    if status not in (EvidenceStatus.EVIDENCE_FOUND, EvidenceStatus.NO_EVIDENCE):
+        raise ValueError(f"a projection cannot say {status}")
+    if not isinstance(truncated, bool):
+        raise TypeError(f"a projection is truncated or not, never {type(truncated).__name__}")
+    return EvidenceStatus(status), truncated
 
 
 def _valid_unicode(body: bytes) -> bytes:
