@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -25,15 +25,30 @@ IDS = ("call_1", "toolu_2", "functions.search:0", "fc_1|call_2", "~", "x" * 256,
 _SMALL = st.sampled_from(("{}", "", '{"q": 1}', '{"q": "\\ud800"}', '{"q": "\\u0000"}', '{"q": 1, "q": 2}', "[]", "7"))
 
 
+@dataclass(frozen=True)
+class Action:
+    """What a person does to the run from outside, however it takes it."""
+
+    kind: Literal["cancel", "stop", "progress"]
+    turn: int
+    """Done when the planner is asked for this turn; 0: as soon as the run is started."""
+    wait_s: float = 0
+    """And so much later: while it plans, while its calls run, or when it is over."""
+    times: int = 1
+    """Side by side."""
+    reason: str = ""
+
+
 @dataclass(frozen=True, repr=False)
 class Script:
-    """One run: its input and its planner's turns."""
+    """One run: its input, its planner's turns, and what people do meanwhile."""
 
     question: str
     runbook: str | None
     limits: RunLimits
     deadline_s: float
     turns: tuple[Turn | PlannerError | Exception, ...]
+    actions: tuple[Action, ...] = ()
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Let Hypothesis show no more than this."""
@@ -42,7 +57,8 @@ class Script:
     def __repr__(self) -> str:
         """Show what the run is like, not megabytes of it."""
         turns = ", ".join(_shown(turn) for turn in self.turns)
-        return f"Script({self.question[:40]!a}, {self.limits!r}, {self.deadline_s} s, [{turns}])"
+        actions = [(action.kind, action.turn, action.wait_s, action.times) for action in self.actions]
+        return f"Script({self.question[:40]!a}, {self.limits!r}, {self.deadline_s} s, {actions}, [{turns[:3000]}])"
 
 
 def _shown(turn: Any) -> str:
@@ -95,8 +111,9 @@ def _calls() -> st.SearchStrategy[list[Any]]:
         ] + strays
 
     count = st.sampled_from((1, 1, 1, 1, 2, 3, 8, 70))
-    one = st.tuples(_ids(), _names(), _arguments(), count, st.booleans())
-    return st.builds(grown, st.lists(one, max_size=4), st.lists(ANYTHING, max_size=1))
+    own_id = st.sampled_from((True, True, False))
+    one = st.tuples(_ids(), _names(), _arguments(), count, own_id)
+    return st.builds(grown, st.lists(one, min_size=1, max_size=4), st.lists(ANYTHING, max_size=1))
 
 
 def _citations() -> st.SearchStrategy[Any]:
@@ -135,6 +152,7 @@ def _turns() -> st.SearchStrategy[Any]:
 def _limits() -> st.SearchStrategy[RunLimits]:
     return st.builds(
         RunLimits,
+        repeat_window_s=st.just(0.0),
         max_tool_calls=st.sampled_from((50, 200, 50, 200, 0, 1, 3, 5000)),
         max_turns=st.sampled_from((40, 40, 1, 2, 2000)),
         max_run_bytes=st.sampled_from((64 * 2**20,) * 8 + (1, 16_384, 20_000, 100_000, 10**30)),
@@ -143,6 +161,24 @@ def _limits() -> st.SearchStrategy[RunLimits]:
         max_parallel_calls=st.sampled_from((4, 1, 16, 64)),
         preview_chars=st.sampled_from((300, 0, 1, 500)),
     )
+
+
+def _actions() -> st.SearchStrategy[list[Action]]:
+    """Nothing, in half of the runs; else any of: progress, stops and a cancellation, at one moment or several."""
+    one = st.builds(
+        Action,
+        kind=st.sampled_from(("progress", "progress", "stop", "stop", "cancel")),
+        turn=st.sampled_from((0, 1, 1, 2, 2, 3, 4, 7)),
+        wait_s=st.sampled_from((0.0, 0.0, 0.02, 0.05, 0.1, 0.3, 1.0)),
+        times=st.sampled_from((1, 1, 1, 2, 8)),
+        reason=texts(huge=False).map(lambda text: _fair(text, 500)),
+    )
+    together = st.builds(
+        lambda stop, cancel: [stop, Action("cancel", stop.turn, stop.wait_s), cancel],
+        one.map(lambda action: Action("stop", action.turn, action.wait_s, action.times)),
+        one,
+    )
+    return either(st.just([]), st.just([]), st.just([]), st.lists(one, min_size=1, max_size=3), together)
 
 
 def _fair(text: str, limit: int) -> str:
@@ -160,4 +196,5 @@ def runs(draw: st.DrawFn) -> Script:
         limits=draw(_limits()),
         deadline_s=draw(st.sampled_from((600.0,) * 10 + (3.0, 0.001))),
         turns=(*draw(st.lists(_turns(), min_size=1, max_size=6)), draw(last), draw(last)),
+        actions=tuple(draw(_actions())),
     )

@@ -48,7 +48,8 @@ async def test_whatever_comes_the_run_completes_and_its_records_add_up(stage: St
     """Each run ends, no workflow task fails, payloads stay small, results, records, bytes and standings agree."""
     for played in await stage.play(scripts):
         judge(played)
-        if stage.played % REPLAYED == 0:
+        if played.number % REPLAYED == 0:
             await replay(played.history)
+            stage.replayed += 1
     if SOAK:
-        print(f"{stage.played} runs, {stage.turns} turns, {stage.calls} calls", file=sys.stderr)
+        print(stage.tally(), file=sys.stderr)

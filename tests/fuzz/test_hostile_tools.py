@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from boundary.contracts import EvidenceStatus, InvocationStatus, JsonObject, JsonValue
 from boundary.errors import ErrorCode
 from boundary.tools import Projection, ToolContext
-from tests.fuzz.values import cyclic
+from tests.fuzz.async_tools import Beyond
+from tests.fuzz.tools import Equal
+from tests.fuzz.values import Turning, cyclic
 from tests.runs.conftest import runs, valkey_store
 from tests.support.runs import Finished, Harness, call, calls, report
-from tests.support.tools import FakeTool
+from tests.support.tools import FakeAsyncTool, FakeTool
 
 __all__ = ["runs", "valkey_store"]
-
-
-class Beyond(BaseException):
-    """Not even an `Exception`."""
 
 
 async def _one_call(harness: Harness, tool: FakeTool) -> tuple[Finished, float]:
@@ -75,6 +73,62 @@ async def test_a_projection_with_a_cycle_is_a_projection_error(runs: Harness) ->
     assert error is not None
     assert error.code is ErrorCode.PROJECTION_ERROR
     assert took_s < 5
+
+
+ODD = {
+    "status": lambda: Projection({"a": 1}, cast(EvidenceStatus, Equal())),
+    "truncated": lambda: Projection({"a": 1}, EvidenceStatus.EVIDENCE_FOUND, truncated=cast(bool, "perhaps")),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_a_projection_that_says_what_none_can_say_keeps_raw(runs: Harness, odd: str) -> None:
+    """PROJECTION_ERROR with the raw response; the call's own activity settles it."""
+    done, _ = await _one_call(runs, FakeTool(show=lambda a, r, b: ODD[odd]()))
+    record = done.records["one"]
+    assert record.record.error is not None
+    assert record.record.error.code is ErrorCode.PROJECTION_ERROR
+    assert record.raw is not None
+    assert done.activity_types.count("casebound.settle_calls") == 0
+
+
+async def test_a_projection_that_changes_under_the_eyes_is_taken_as_it_was_first(runs: Harness) -> None:
+    """Nothing walks what a tool or another thread may still write to: such a walk may never end."""
+    show = Projection(Turning(a=1), EvidenceStatus.EVIDENCE_FOUND)
+    done, took_s = await _one_call(runs, FakeTool(show=lambda a, r, b: show))
+    assert done.records["one"].agent_result == b'{"a":1}'
+    assert took_s < 5
+
+
+async def test_what_is_shown_stands_in_what_is_recorded(runs: Harness) -> None:
+    """A tool that writes to its answer once it gave it changes neither what was recorded nor what is projected."""
+    answer: JsonObject = {"found": "one thing"}
+
+    def show(arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
+        answer["found"] = "of another call"  # as a thread of the tool's would, at any moment
+        return Projection(raw, EvidenceStatus.EVIDENCE_FOUND)
+
+    done, _ = await _one_call(runs, FakeTool(work=lambda arguments, context: answer, show=show))
+    record = done.records["one"]
+    assert record.raw == record.agent_result == b'{"found":"one thing"}'
+
+
+async def test_a_tool_that_takes_no_stop_for_an_answer_runs_once(runs: Harness) -> None:
+    """It is left after a moment: the call is settled before Temporal would run it again."""
+
+    async def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(4)
+        return "late"
+
+    tool = FakeAsyncTool(work_async=work, timeout_ms=1_500)
+    done, _ = await _one_call(runs, tool)
+    record = done.records["one"].record
+    assert record.error is not None
+    assert (record.error.code, record.executions) == (ErrorCode.EXECUTION_TIMEOUT, 1)
+    assert len(tool.executed) == 1
 
 
 async def test_a_text_of_a_broken_file_name_is_shown_with_replacements(runs: Harness) -> None:

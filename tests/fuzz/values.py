@@ -123,6 +123,25 @@ class Untold:
         raise ValueError("not to be shown")
 
 
+class Turning(dict[str, Any]):
+    """An object that is JSON once; whoever looks again sees it hold itself."""
+
+    looked = 0
+
+    def items(self) -> Any:
+        """Say what it holds, first the truth."""
+        self.looked += 1
+        return super().items() if self.looked == 1 else [("self", self)]
+
+
+class Answered:
+    """To be awaited, in the place of an answer."""
+
+    def __await__(self) -> Any:
+        """Never be awaited."""
+        raise AssertionError("nobody awaits an answer")
+
+
 class Text(str):
     """A text that is more than text."""
 
