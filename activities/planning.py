@@ -17,6 +17,7 @@ from activities.contracts import PLAN, CallResult, PlanInput, PlannedTurn
 from activities.edge import codes_only
 from activities.heartbeat import ActivityAttempt, attempt, of_run
 from activities.planners.port import PastTurn, Planner, PlannerError
+from activities.run_memory import RunMemory
 from activities.stored import RunBrief, StoredTurn
 from activities.turns import bound_turn, turn_key
 from boundary.contracts import CallError, ToolBoundaryResult, ToolCall, call_error
@@ -48,7 +49,7 @@ class Planning:
     ) -> None:
         self._planners = planners
         self._runs = runs
-        self._store = store
+        self._memory = RunMemory(runs, store)
         self._redactor = redactor
 
     @activity.defn(name=PLAN)
@@ -69,7 +70,7 @@ class Planning:
             message = f"this worker has no planner {brief.planner.kind!r}"
             return _failed(key, call_error(ErrorCode.TOOL_UNAVAILABLE, message))
         try:
-            turn = await planner.next_turn(plan, StoredRunView(brief, plan, self._runs, self._store, current))
+            turn = await planner.next_turn(plan, StoredRunView(brief, plan, self._memory, current))
         except PlannerError as error:
             return self._failure(key, error)
         except CaseboundError:
@@ -95,21 +96,17 @@ class Planning:
 class StoredRunView:
     """What a planner sees of its run, read from the store. Implements `planners.port.RunView`."""
 
-    def __init__(
-        self, brief: RunBrief, plan: PlanInput, runs: RunIndex, store: InvocationStore, current: ActivityAttempt
-    ) -> None:
+    def __init__(self, brief: RunBrief, plan: PlanInput, memory: RunMemory, current: ActivityAttempt) -> None:
         self.brief = brief
         self._plan = plan
-        self._runs = runs
-        self._store = store
+        self._memory = memory
         self._current = current
 
     async def past_turns(self) -> Sequence[PastTurn]:
         """Read the chain of turns; each turn's results stand in the input of the turn after it."""
         if self._plan.parent is None:
             return []
-        rows = await self._runs.chain(self._plan.run_id, self._plan.parent, now_ms=self._current.now_ms())
-        stored = [StoredTurn.model_validate_json(row) for row in rows]
+        stored = await self._memory.turns(self._plan.run_id, self._plan.parent, now_ms=self._current.now_ms())
         answers = [turn.input.results for turn in stored[1:]] + [self._plan.results]
         return [
             PastTurn(
@@ -127,8 +124,7 @@ class StoredRunView:
     async def results(self, tool_call_ids: Sequence[str]) -> dict[str, ToolBoundaryResult]:
         """Read agent results in one round trip; an illegal id has no record."""
         legal = [call_id for call_id in tool_call_ids if is_tool_call_id(call_id)]
-        found = await self._store.read(self._plan.run_id, legal, now_ms=self._current.now_ms())
-        return {call_id: stored.agent_view() for call_id, stored in found.items() if stored.record.settled}
+        return await self._memory.results(self._plan.run_id, legal, now_ms=self._current.now_ms())
 
 
 def _named(calls: Sequence[ToolCall], results: Sequence[CallResult]) -> tuple[CallResult, ...]:

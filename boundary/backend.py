@@ -61,10 +61,11 @@ class Backend(Protocol):
         """Add the fields to an existing key unless its field `identity` is there; never sets a TTL."""
         ...
 
-    async def chain(self, key: str, *, start: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
+    async def chain(self, key: str, *, start: str, until: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
         """Follow `parent:X` fields from `start` and return the `turn:X` fields met, newest first.
 
-        None: the key is expired or gone. Stops once more than `max_bytes` were collected.
+        None: the key is expired or gone. Stops before `until` (empty: at the first turn), and once more
+        than `max_bytes` were collected.
         """
         ...
 

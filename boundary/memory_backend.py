@@ -55,12 +55,12 @@ class MemoryBackend:
         held.update(fields)
         return Created()
 
-    async def chain(self, key: str, *, start: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
+    async def chain(self, key: str, *, start: str, until: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
         """See `Backend.chain`."""
         if not self._alive(key, now_ms):
             return None
         held, found, size, current = self._data[key], list[bytes](), 0, start
-        while f"turn:{current}" in held and size <= max_bytes:
+        while current != until and f"turn:{current}" in held and size <= max_bytes:
             found.append(held[f"turn:{current}"])
             size += len(found[-1])
             current = held.get(f"parent:{current}", b"").decode()

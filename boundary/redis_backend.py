@@ -9,7 +9,7 @@ Contracts of the scripts (all take KEYS[1] = key; answers are {0} done, {1, valu
 - CREATE   now_ms, expires_at_ms, ttl_ms, identity, field, value, ...
 - REPLACE  now_ms, expected, field, value, ...   compares the field `record`
 - PUT      now_ms, identity, field, value, ...
-- CHAIN    now_ms, start, max_bytes              answers {0, turn, turn, ...} or {2}
+- CHAIN    now_ms, start, until, max_bytes       answers {0, turn, turn, ...} or {2}
 - STORE_ID fresh, ttl_ms, command, ...           answers {id, command, ...}, those the user may not run
 """
 
@@ -104,7 +104,7 @@ if held.err then return string.find(held.err, 'WRONGTYPE', 1, true) and {2} or h
 local expires = tonumber(string.match(held[1] or '', '^%d+$'))
 if not expires or expires <= tonumber(ARGV[1]) then return {2} end
 local found, size, current = {0}, 0, ARGV[2]
-while current and size <= tonumber(ARGV[3]) do
+while current and current ~= ARGV[3] and size <= tonumber(ARGV[4]) do
   local held = redis.call('HMGET', KEYS[1], 'turn:' .. current, 'parent:' .. current)
   if not held[1] then break end
   found[#found + 1] = held[1]
@@ -161,9 +161,9 @@ class RedisBackend:
         """See `Backend.put`."""
         return _answer(await self._run(PUT, key, now_ms, identity, *_flat(fields)), Created())
 
-    async def chain(self, key: str, *, start: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
+    async def chain(self, key: str, *, start: str, until: str, max_bytes: int, now_ms: int) -> list[bytes] | None:
         """See `Backend.chain`."""
-        reply = await self._run(CHAIN, key, now_ms, start, max_bytes)
+        reply = await self._run(CHAIN, key, now_ms, start, until, max_bytes)
         return reply[1:] if reply[0] == _DONE else None
 
     async def read(self, keys: Sequence[str], fields: Sequence[str], *, now_ms: int) -> list[dict[str, bytes] | None]:

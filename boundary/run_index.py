@@ -66,10 +66,15 @@ class RunIndex:
             raise RecordExpired(f"the index of run {run_id!r} has expired or was lost")
         return row["brief"], row.get(field_name)
 
-    async def chain(self, run_id: str, turn_key: str, *, now_ms: int) -> list[bytes]:
-        """Read the turn and its ancestors in one round trip, oldest first. Raises RecordExpired."""
+    async def chain(self, run_id: str, turn_key: str, *, now_ms: int, until: str | None = None) -> list[bytes]:
+        """Read the turn and its ancestors in one round trip, oldest first; those from `until` on are left out.
+
+        Raises:
+            RecordExpired: the index has expired or was lost.
+            StoreUnavailable: the store did not answer.
+        """
         found = await self._backend.chain(
-            self._keys.run(run_id), start=turn_key, max_bytes=CHAIN_MAX_BYTES, now_ms=now_ms
+            self._keys.run(run_id), start=turn_key, until=until or "", max_bytes=CHAIN_MAX_BYTES, now_ms=now_ms
         )
         if found is None:
             raise RecordExpired(f"the index of run {run_id!r} has expired or was lost")

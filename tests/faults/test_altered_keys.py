@@ -33,7 +33,7 @@ async def test_a_key_of_another_type_is_somebody_elses(
     assert list(await store.read("run-a", ["call_1", "call_2"], now_ms=NOW_MS)) == ["call_2"]
     assert await backend.replace(KEY, expected=b"", fields={"record": b"x"}, now_ms=NOW_MS) == Expired()
     assert await backend.put(KEY, {"a": b"x"}, identity="a", now_ms=NOW_MS) == Expired()
-    assert await backend.chain(KEY, start="t", max_bytes=1, now_ms=NOW_MS) is None
+    assert await backend.chain(KEY, start="t", until="", max_bytes=1, now_ms=NOW_MS) is None
     assert await backend.read_all(KEY, now_ms=NOW_MS) is None
     with server.admin() as client:
         assert client.get(KEY) == b"theirs"
