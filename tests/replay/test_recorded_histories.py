@@ -12,8 +12,12 @@ from temporalio.api.enums.v1 import EventType
 from activities.contracts import RunInput, RunOutcome, RunResult
 from casebound.converter import casebound_data_converter
 from tests.replay.replaying import asked_in_replay, recorded
-from tests.support.histories import DIRECTORY, NOT_LOOKED_AT, SCENARIOS, load, names
+from tests.support.histories import DIRECTORY, NOT_LOOKED_AT, ends_by_continuing, load, names
 from tests.support.runs import replay
+from tests.support.scenarios import SCENARIOS
+from workflows.steered import SteeredRun
+
+CANCELED = "workflow_execution_canceled_event_attributes"
 
 SIZE_MAX = 64 * 1024
 """Bytes of one recorded history."""
@@ -22,6 +26,20 @@ SIZE_MAX = 64 * 1024
 def test_every_scenario_is_recorded_and_every_recording_is_of_a_scenario() -> None:
     """No outcome is left out, and no file is left over."""
     assert names() == sorted(SCENARIOS)
+
+
+def test_every_outcome_and_every_steering_action_is_recorded() -> None:
+    """A new outcome, or a new update, needs a scenario."""
+    assert {scenario.outcome for scenario in SCENARIOS.values()} == set(RunOutcome)
+    updates = {name for name, member in vars(SteeredRun).items() if hasattr(member, "validator")}
+    taken = {
+        event.workflow_execution_update_accepted_event_attributes.accepted_request.input.name
+        for name in names()
+        for event in load(name).events
+        if event.HasField("workflow_execution_update_accepted_event_attributes")
+    }
+    assert taken == updates == {"stop", "pause", "resume", "extend", "note"}
+    assert any(load(name).events[-1].HasField(CANCELED) for name in names())
 
 
 @pytest.mark.proves("INV-REMOVED-TOOL-REPLAYS")
@@ -41,11 +59,15 @@ async def test_today_s_code_asks_for_what_the_history_says(name: str) -> None:
 @pytest.mark.parametrize("name", names())
 def test_a_recorded_result_can_still_be_read_and_is_of_its_outcome(name: str) -> None:
     """A result outlives the store's TTL: today's models read what a run returned then."""
-    events, (_, outcome) = load(name).events, SCENARIOS[name]
+    history, scenario = load(name), SCENARIOS[name]
+    events, outcome = history.events, scenario.outcome
     converter = casebound_data_converter.payload_converter
     started = events[0].workflow_execution_started_event_attributes
     [request] = converter.from_payloads(started.input.payloads, [RunInput])
     assert request.question == "What happened?"
+    assert ends_by_continuing(history) is scenario.continues
+    if scenario.continues:
+        return
     if outcome is RunOutcome.CANCELLED:
         assert events[-1].event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED
         return

@@ -34,9 +34,12 @@ def binary(name: str) -> Path:
     return path
 
 
-async def start_dev_server() -> WorkflowEnvironment:
-    """Start the dev server as the embedded stack does: fast queues, search attributes declared."""
-    return await WorkflowEnvironment.start_local(**_dev_server_options())
+async def start_dev_server(suggest_continue_as_new: int | None = None) -> WorkflowEnvironment:
+    """Start the dev server as the embedded stack does: fast queues, search attributes declared.
+
+    `suggest_continue_as_new` is a number of events; None: the server's default, 4,096.
+    """
+    return await WorkflowEnvironment.start_local(**_dev_server_options(suggest_continue_as_new))
 
 
 async def start_time_skipping(suggest_continue_as_new: int | None = None) -> WorkflowEnvironment:
@@ -47,11 +50,7 @@ async def start_time_skipping(suggest_continue_as_new: int | None = None) -> Wor
     Skipping starts with the workflow. To drive the clock by hand, start the workflow within
     `env.with_time_skipping_disabled()` and call `await env.fast_forward(handle, timedelta)`.
     """
-    options = _dev_server_options()
-    if suggest_continue_as_new is not None:
-        suggest = f"limit.historyCount.suggestContinueAsNew={suggest_continue_as_new}"
-        options["dev_server_extra_args"] = (*DEV_SERVER_FLAGS, "--dynamic-config-value", suggest)
-    return await WorkflowEnvironment.start_time_skipping_v2(**options)
+    return await WorkflowEnvironment.start_time_skipping_v2(**_dev_server_options(suggest_continue_as_new))
 
 
 async def start_java_time_skipping() -> WorkflowEnvironment:
@@ -67,11 +66,15 @@ async def connect(env: WorkflowEnvironment) -> Client:
     return await env.connect_client(data_converter=casebound_data_converter, identity="test")
 
 
-def _dev_server_options() -> dict[str, Any]:
+def _dev_server_options(suggest_continue_as_new: int | None) -> dict[str, Any]:
+    flags = DEV_SERVER_FLAGS
+    if suggest_continue_as_new is not None:
+        suggest = f"limit.historyCount.suggestContinueAsNew={suggest_continue_as_new}"
+        flags = (*flags, "--dynamic-config-value", suggest)
     return {
         "data_converter": casebound_data_converter,
         "dev_server_existing_path": str(binary("temporal")),
-        "dev_server_extra_args": DEV_SERVER_FLAGS,
+        "dev_server_extra_args": flags,
         "dev_server_log_level": "error",
         "search_attributes": [SearchAttributeKey.for_keyword(name) for name in search_attributes.ALL],
         "identity": "test",
