@@ -152,13 +152,13 @@ def _turns() -> st.SearchStrategy[Any]:
 def _limits() -> st.SearchStrategy[RunLimits]:
     return st.builds(
         RunLimits,
-        repeat_window_s=st.just(0.0),
         max_tool_calls=st.sampled_from((50, 200, 50, 200, 0, 1, 3, 5000)),
         max_turns=st.sampled_from((40, 40, 1, 2, 2000)),
         max_run_bytes=st.sampled_from((64 * 2**20,) * 8 + (1, 16_384, 20_000, 100_000, 10**30)),
         max_record_bytes=st.sampled_from((9 * 2**20, 9 * 2**20, 16_384, 60_000, 10**30)),
         max_tokens=st.sampled_from((None, None, None, 1, 10**30)),
         max_parallel_calls=st.sampled_from((4, 1, 16, 64)),
+        repeat_window_s=st.sampled_from((600, 0)),
         preview_chars=st.sampled_from((300, 0, 1, 500)),
     )
 

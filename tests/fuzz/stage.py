@@ -162,7 +162,7 @@ class Stage:
         await asyncio.gather(*people)
         history = await handle.fetch_history()
         asked = self.planner.forget(workflow_id)
-        run_id = (await handle.describe()).run_id
+        run_id = handle.first_execution_run_id or ""
         records, turns, summary = await self._left(run_id)
         self.played, self.turns = self.played + 1, self.turns + len(asked)
         self.calls += len(records)

@@ -18,7 +18,7 @@ from tests.fuzz.stage import Stage
 from tests.support.runs import replay
 
 SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
-EXAMPLES = int(os.environ.get("CASEBOUND_SOAK_EXAMPLES", "600")) if SOAK else 12
+EXAMPLES = int(os.environ.get("CASEBOUND_SOAK_EXAMPLES", "600")) if SOAK else 10
 SIDE_BY_SIDE = 6
 """Runs of one example."""
 REPLAYED = 10

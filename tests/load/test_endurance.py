@@ -1,0 +1,85 @@
+"""The hundred runs again and again: what the worker holds does not grow. An hour of `make soak`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from boundary.redis_backend import MAX_CONNECTIONS
+from tests.load.growth import HEADER, MIB, spread, trends
+from tests.load.judge import judge
+from tests.load.stage import RUNS, Stage, open_stage
+
+SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
+MINUTES = float(os.environ.get("CASEBOUND_SOAK_MINUTES", "60"))
+TRACED = bool(os.environ.get("CASEBOUND_SOAK_TRACED"))
+"""Name the lines whose memory grew most."""
+
+
+def at_least(floor: float) -> Callable[[Sequence[float]], float]:
+    """Allow what the first third differs by from round to round, and at least so much."""
+    return lambda first: max(floor, spread(first))
+
+
+def none(_: Sequence[float]) -> float:
+    """Allow nothing."""
+    return 0
+
+
+ALLOWED: dict[str, tuple[Callable[[Sequence[float]], float], str]] = {
+    "resident MiB": (at_least(2), "the first third's own spread, at least 2 MiB: two of glibc's arenas' steps"),
+    "descriptors, no store": (none, "beside the pool's connections nothing is opened while it runs"),
+    "connections to the store": (none, "the pool keeps as many as were ever needed at once"),
+    "connections in use": (none, "no command runs between rounds"),
+    "asyncio tasks": (none, "the worker's own"),
+    "threads": (none, "the pools' are all started in the warm-up"),
+    "cached workflows": (none, "an ended one is evicted"),
+    "store's MiB": (at_least(1), "the first third's own spread, at least 1 MiB; records expire after five minutes"),
+}
+
+
+async def _sampled(stage: Stage) -> tuple[dict[str, float], list[str]]:
+    sample, connections = await stage.sample(), await stage.connected()
+    told = await stage.redis.info("memory")
+    values = {
+        "resident MiB": sample.rss / MIB,
+        "descriptors, no store": sample.descriptors - connections,
+        "connections to the store": connections,
+        "connections in use": sample.in_use,
+        "asyncio tasks": sample.tasks,
+        "threads": sample.threads,
+        "cached workflows": await stage.cached_workflows(),
+        "store's MiB": float(told["used_memory"]) / MIB,
+    }
+    return values, sample.allocations
+
+
+@pytest.mark.skipif(not SOAK, reason="takes an hour; CASEBOUND_SOAK=1 asks for it")
+@pytest.mark.timeout(MINUTES * 60 + 300)
+async def test_nothing_grows_while_a_hundred_runs_follow_another(
+    temporal_client: Client, valkey_url: str, key_prefix: str, task_queue: str, tmp_path: Path
+) -> None:
+    """Memory, connections, descriptors, tasks, threads, cached workflows: the last third is as the first."""
+    rounds: list[dict[str, float]] = []
+    allocations: list[str] = []
+    end = time.monotonic() + MINUTES * 60
+    async with open_stage(temporal_client, valkey_url, key_prefix, task_queue, tmp_path, traced=TRACED) as stage:
+        while time.monotonic() < end:
+            ended = await stage.play(first=len(rounds) * RUNS)
+            for run in ended:
+                judge(run)
+            values, allocations = await _sampled(stage)
+            rounds.append(values)
+            print(f"{len(rounds):4} " + ", ".join(f"{k} {v:.1f}" for k, v in values.items()), file=sys.stderr)
+        peak = stage.connections
+    found = trends(rounds, ALLOWED)
+    lines = [f"{len(rounds) * RUNS} runs in {MINUTES:g} minutes", HEADER, *[trend.line() for trend in found]]
+    print("\n".join([*lines, *allocations]), file=sys.stderr)
+    assert peak <= MAX_CONNECTIONS
+    assert not [trend.line() for trend in found if trend.grew]
