@@ -13,8 +13,13 @@ from collections.abc import Generator
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.masking import masked_trace
 from boundary.contracts import MESSAGE_MAX, shorten
 from boundary.errors import AttemptFailed, CaseboundError, ErrorCode, RecordExpired, StaleAttempt, StoreUnavailable
+from boundary.redaction import Redactor
+
+_REDACTOR = Redactor()
+"""Masks what looks like a secret; what is known to be one is masked by the worker's log handler."""
 
 _RETRYABLE = (AttemptFailed, StaleAttempt, StoreUnavailable)
 
@@ -31,7 +36,9 @@ def codes_only() -> Generator[None]:
     except ApplicationError:
         raise
     except Exception as error:
-        activity.logger.exception("%s failed unexpectedly: %s", activity.info().activity_type, type(error).__name__)
+        activity.logger.error(
+            "%s failed unexpectedly\n%s", activity.info().activity_type, masked_trace(error, _REDACTOR)
+        )
         code = error.code if isinstance(error, CaseboundError) else None
         message = f"unexpected {type(error).__name__}; the worker's log has the details"
         raise _failure(code or ErrorCode.EXECUTION_ERROR, message, retryable=False) from None

@@ -16,7 +16,8 @@ from temporalio.exceptions import ApplicationError
 from activities.contracts import PLAN, CallResult, PlanInput, PlannedTurn
 from activities.edge import codes_only
 from activities.heartbeat import ActivityAttempt, attempt, of_run
-from activities.planners.port import PastTurn, Planner, PlannerError
+from activities.masking import masked_trace, masked_turn
+from activities.planners.port import PastTurn, Planner, PlannerError, Turn
 from activities.run_memory import RunMemory
 from activities.stored import RunBrief, StoredTurn
 from activities.turns import bound_turn, turn_key
@@ -76,19 +77,25 @@ class Planning:
         except CaseboundError:
             raise
         except Exception as error:
-            activity.logger.exception("planner %r failed: %s", brief.planner.kind, type(error).__name__)
+            activity.logger.error("planner %r failed\n%s", brief.planner.kind, masked_trace(error, self._redactor))
             message = f"the planner failed: {explain(error, self._redactor)}"
             return _failed(key, call_error(ErrorCode.EXECUTION_ERROR, message))
-        made = await asyncio.to_thread(bound_turn, turn, turn_key=key, plan=plan)
+        made = await asyncio.to_thread(self._bounded, turn, key, plan)
         stored = await self._runs.put_turn(
             plan.run_id, key, plan.parent, made.model_dump_json().encode(), now_ms=current.now_ms()
         )
         return StoredTurn.model_validate_json(stored).turn
 
+    def _bounded(self, turn: Turn, key: str, plan: PlanInput) -> StoredTurn:
+        return masked_turn(bound_turn(turn, turn_key=key, plan=plan), self._redactor)
+
     def _failure(self, key: str, error: PlannerError) -> PlannedTurn:
         message = self._redactor.text(error.message)[0]
         if error.retryable and activity.info().attempt < PLANNER_ATTEMPTS:
-            raise ApplicationError(call_error(ErrorCode.EXECUTION_ERROR, message).message, type=PLANNER_FAILED)
+            # From None: the failure's cause would stand in the history, and in the log, as the planner worded it.
+            raise ApplicationError(
+                call_error(ErrorCode.EXECUTION_ERROR, message).message, type=PLANNER_FAILED
+            ) from None
         code = ErrorCode.UPSTREAM_UNAVAILABLE if error.retryable else ErrorCode.EXECUTION_ERROR
         return _failed(key, call_error(code, message))
 

@@ -13,20 +13,28 @@ from temporalio import activity
 from activities.contracts import CHECK_REPORT, CheckedReport, CheckReportInput
 from activities.edge import codes_only
 from activities.heartbeat import attempt, of_run
+from activities.masking import masked_claims, masked_lines
 from activities.stored import StoredTurn
 from boundary.errors import RecordExpired
 from boundary.guard import EvidenceGuard, EvidenceRecord
 from boundary.record import sha256_hex
+from boundary.redaction import Redactor
 from boundary.report import verdict_of
 from boundary.run_index import RunIndex
 from boundary.store import InvocationStore
 
 
 class ReportChecks:
-    """Checks reports against the store."""
+    """Checks reports against the store.
 
-    def __init__(self, runs: RunIndex, store: InvocationStore) -> None:
+    Args:
+        runs, store: where the turn and the evidence are.
+        redactor: masks secrets in quotes that no evidence holds.
+    """
+
+    def __init__(self, runs: RunIndex, store: InvocationStore, redactor: Redactor) -> None:
         self._runs = runs
+        self._redactor = redactor
         self._guard = EvidenceGuard(StoredEvidence(store))
 
     @activity.defn(name=CHECK_REPORT)
@@ -42,7 +50,11 @@ class ReportChecks:
                 if turn.report is None:
                     return CheckedReport(faults=turn.turn.faults, usable=False)
                 checked = await self._guard.check(request.run_id, turn.report, request.seen, now_ms=now_ms)
-                return CheckedReport(claims=checked.claims, verdict=verdict_of(checked.claims), faults=checked.faults)
+                return CheckedReport(
+                    claims=masked_claims(checked.claims, self._redactor),
+                    verdict=verdict_of(checked.claims),
+                    faults=masked_lines(checked.faults, self._redactor),
+                )
 
 
 class StoredEvidence:

@@ -29,6 +29,7 @@ from activities.planners.port import Planner
 from activities.stored import RunBrief
 from boundary.contracts import AdmittedCall, Grant, ToolCallOutcome, call_error
 from boundary.errors import DuplicateToolCallId, ErrorCode, RecordExpired, RunMismatch
+from boundary.redaction import Redactor
 from boundary.registry import ToolRegistry
 from boundary.run_index import RunIndex
 from boundary.store import InvocationStore, Settled
@@ -44,6 +45,7 @@ class RunRecords:
         runs, store: where everything is kept.
         store_id: identity of that store.
         queues: task queues of tools that other workers run.
+        redactor: masks secrets in what a planner says of a brief.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class RunRecords:
         store: InvocationStore,
         store_id: str,
         queues: Mapping[str, str],
+        redactor: Redactor,
     ) -> None:
         self._registry = registry
         self._planners = planners
@@ -61,6 +64,7 @@ class RunRecords:
         self._store = store
         self._store_id = store_id
         self._queues = queues
+        self._redactor = redactor
 
     @activity.defn(name=OPEN_RUN)
     async def open_run(self, request: OpenRunInput) -> OpenedRun:
@@ -127,7 +131,7 @@ class RunRecords:
             tools={entry.name: entry.limits for entry in kept.catalog},
             store_id=self._store_id,
             expires_at_ms=kept.expires_at_ms if kept.expires_at_ms != brief.expires_at_ms else None,
-            fault=call_error(ErrorCode.INVALID_ARGUMENTS, fault) if fault else None,
+            fault=call_error(ErrorCode.INVALID_ARGUMENTS, self._redactor.text(fault)[0]) if fault else None,
         )
 
     async def _settle(self, lost: LostCall, run_id: str, expires_at_ms: int, now_ms: int) -> ToolCallOutcome:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus
 
@@ -64,15 +64,11 @@ class Redactor:
 
     def text(self, text: str) -> tuple[str, int]:
         """Return the text with its secrets masked, and how many masks were put."""
-        count = 0
-        for _ in range(_ROUNDS):
-            masks = [match.span() for match in _MASKS.finditer(text)]
-            spans = _merged(self._spans(text), masks)
-            if not spans:
-                break
-            text = _replaced(text, spans)
-            count += len(spans)
-        return text, count
+        return _masked(text, self._spans)
+
+    def known(self, text: str) -> str:
+        """Return the text with the known secrets masked and no others: what only looks like one may be evidence."""
+        return _masked(text, self._known_spans)[0]
 
     def value(self, value: JsonValue) -> tuple[JsonValue, int]:
         """Return a copy with the secrets of all its strings and keys masked, and how many masks were put.
@@ -83,15 +79,30 @@ class Redactor:
         """
         return _Walk(self).run(value)
 
-    def _spans(self, text: str) -> Iterator[Span]:
+    def _known_spans(self, text: str) -> Iterator[Span]:
         if self._known is not None:
             yield from (match.span(1) for match in self._known.finditer(text))
+
+    def _spans(self, text: str) -> Iterator[Span]:
+        yield from self._known_spans(text)
         lower = folded(text)
         if any(word in lower for word in ANY_NAME):
             yield from _assignments(text, lower)
         for pattern in (SHAPES, PEM, *contexts_in(lower)):
             for match in pattern.finditer(text):
                 yield match.span(match.lastindex or 0)
+
+
+def _masked(text: str, find: Callable[[str], Iterator[Span]]) -> tuple[str, int]:
+    count = 0
+    for _ in range(_ROUNDS):
+        masks = [match.span() for match in _MASKS.finditer(text)]
+        spans = _merged(find(text), masks)
+        if not spans:
+            break
+        text = _replaced(text, spans)
+        count += len(spans)
+    return text, count
 
 
 def _forms(secret: str) -> set[str]:

@@ -53,6 +53,9 @@ SETTLE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 LAST_SETTLE_S = 2.0
 """How long a cancelled call may still try to settle; then the finalizer has it."""
 
+PROGRESS_READ = 2000
+"""Characters of a tool's word on its progress; fewer are shown."""
+
 Write = Callable[[], Awaitable[StoredInvocation]]
 """A write to the store that answers the same when it is repeated."""
 
@@ -87,7 +90,7 @@ class ToolBoundary:
             AttemptFailed, StaleAttempt, StoreUnavailable: this attempt ended; another may go on.
             asyncio.CancelledError: the attempt was stopped, and not because the run gave the call up.
         """
-        verdict = preflight(call, run, self.registry, self.limits, attempt.now_ms())
+        verdict = self._verdict(call, run, attempt)
         if isinstance(verdict, Refused) and verdict.error.code in _NO_RECORD:
             return unrecorded(verdict.error)
         try:
@@ -104,6 +107,13 @@ class ToolBoundary:
         except (DuplicateToolCallId, RunMismatch, RecordExpired) as error:
             return unrecorded(_as_value(error))
         return stored.outcome(preview_chars)
+
+    def _verdict(self, call: AdmittedCall, run: RunScope, attempt: Attempt) -> Passed | Refused:
+        """Preflight the call; a refusal may repeat an argument."""
+        verdict = preflight(call, run, self.registry, self.limits, attempt.now_ms())
+        if isinstance(verdict, Passed):
+            return verdict
+        return Refused(call_error(verdict.error.code, self.redactor.text(verdict.error.message)[0]))
 
     async def _carry_out(
         self, call: AdmittedCall, passed: Passed, held: StoredInvocation, attempt: Attempt
@@ -126,7 +136,7 @@ class ToolBoundary:
     async def _observe(self, call: AdmittedCall, passed: Passed, attempt: Attempt) -> Settlement:
         """Run the tool and make its settlement; retryable failures and cancellation come out as exceptions."""
         stop = threading.Event()
-        context = ToolContext(stop, attempt.progress, self.limits.raw)
+        context = ToolContext(stop, self._progress(attempt), self.limits.raw)
         limit_ms, cut = _limit(call, attempt.now_ms())
         rules = EvidenceRules(self.limits, call.grant.bytes, self.redactor)
         try:
@@ -142,6 +152,10 @@ class ToolBoundary:
             raise
         except Exception as error:  # a tool may raise anything
             return Failed(call_error(ErrorCode.EXECUTION_ERROR, explain(error, self.redactor)))
+
+    def _progress(self, attempt: Attempt) -> Callable[[str], None]:
+        """Let a tool say how far it is, secrets masked before anything cuts the text."""
+        return lambda detail: attempt.progress(self.redactor.text(detail[:PROGRESS_READ])[0])
 
     async def _failed_once(
         self, held: StoredInvocation, error: CallError, call: AdmittedCall, attempt: Attempt

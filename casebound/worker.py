@@ -156,14 +156,16 @@ async def open_worker(
     redactor = Redactor(settings.secret_values())
     with _threads(settings.worker.threads) as pool:
         boundary = ToolBoundary(registry, store.invocations, pool, redactor=redactor)
-        records = RunRecords(registry, planners, store.runs, store.invocations, store.store_id, settings.tool_queues)
+        records = RunRecords(
+            registry, planners, store.runs, store.invocations, store.store_id, settings.tool_queues, redactor
+        )
         activities = [
             ToolCalls(boundary, store.store_id).call,
             records.open_run,
             records.settle_calls,
             records.close_run,
             Planning(planners, store.runs, store.invocations, redactor).plan,
-            ReportChecks(store.runs, store.invocations).check_report,
+            ReportChecks(store.runs, store.invocations, redactor).check_report,
         ]
         async with Worker(
             client,
