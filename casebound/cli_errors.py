@@ -51,12 +51,14 @@ def run_command(command: Callable[[], Coroutine[Any, Any, int]]) -> int:
 
 
 def _unplanned(error: Exception) -> int:
-    """Tell what no command planned for: Temporal's answers in a line, a bug with its trace."""
+    """Tell what no command planned for: Temporal's answers in a line, a bug with its trace; secrets masked."""
+    from boundary.redaction import Redactor  # its patterns take longer to make than most commands to fail
+
     service = sys.modules.get("temporalio.service")
     if service is not None and isinstance(error, service.RPCError):
-        tell(f"Temporal did not do what was asked: {error}")
+        tell(Redactor().text(f"Temporal did not do what was asked: {error}")[0])
     else:
-        traceback.print_exception(error)
+        print(Redactor().text("".join(traceback.format_exception(error)))[0], file=sys.stderr)
         tell("this is a bug in casebound")
     return Exit.FAILED
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraint
 
 from activities.contracts import RunLimits
 from activities.logs.source import NAME_PATTERN, LogSource
+from boundary.secret_patterns import is_secret_name
 from casebound.settings_errors import SettingsError, describe
 from casebound.tool_settings import ToolSettings
 
@@ -31,6 +32,9 @@ EXPANDED = ("path", "glob", "url")
 
 STORE_URL = r"(redis|rediss|unix)://."
 STORE_URL_WORDS = "a url that begins with redis://, rediss:// or unix://"
+
+UNNAMED_SECRET_MIN = 8
+"""Characters of a variable that is masked without being listed in [secrets]."""
 
 _VARIABLE = re.compile(r"\$?\$\{([^}]*)\}")
 
@@ -132,9 +136,10 @@ class Settings(Section):
         return self.model_copy(update={"tools": tools})
 
     def secret_values(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-        """List the values to mask: of the named variables that are set, and the store's password."""
+        """List the values to mask: of the named variables, of those named like a secret, and the store's password."""
         values = [environment.get(name, "") for name in self.secrets.environment]
-        password = urlsplit(self.store.url or "").password or ""
+        values += [value for name, value in environment.items() if _is_a_secret(name, value)]
+        password = _password_of(self.store.url or "")
         return tuple(value for value in dict.fromkeys((*values, password, unquote(password))) if value)
 
 
@@ -157,6 +162,20 @@ def load_settings(config: Path | None = None, environment: Mapping[str, str] = o
     settings = settings.located(file) if found else settings
     url = environment.get("REDIS_URL")
     return settings.with_store(_redis_url(url)) if url else settings
+
+
+def _is_a_secret(variable: str, value: str) -> bool:
+    """Tell whether an environment variable nobody named holds a secret, and one that is no everyday word."""
+    if not is_secret_name(variable) or variable in ("PWD", "OLDPWD"):
+        return False
+    return len(value) >= UNNAMED_SECRET_MIN and not (value.isalpha() and value.islower())
+
+
+def _password_of(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:
+        return ""
 
 
 def _named(name: str, table: object) -> object:

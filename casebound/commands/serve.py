@@ -8,10 +8,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from boundary.redaction import Redactor
 from casebound.cli_errors import Exit, UsageError, say, tell
 from casebound.commands.interrupts import interrupts
 from casebound.commands.session import attaches, embedded_task_queue, open_checked_store
 from casebound.commands.waiting import once_it_answers, unless_pressed
+from casebound.logs import log_to
 from casebound.settings import CONFIG_NAME, Settings, load_settings
 from casebound.stack import open_stack
 from casebound.temporal import RetriesInBrief, connect_configured, connect_local
@@ -21,15 +23,13 @@ if TYPE_CHECKING:
 
     from casebound.worker import Store
 
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-
 
 async def worker(config: Path | None) -> int:
     """Serve runs until SIGTERM or Ctrl-C; running tools then get the graceful time."""
+    settings = load_settings(config)
     handler = logging.StreamHandler()
     handler.addFilter(RetriesInBrief())
-    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT, handlers=[handler])
-    settings = load_settings(config)
+    log_to(handler, logging.INFO, Redactor(settings.secret_values()))
     if not attaches(settings):
         raise UsageError("set TEMPORAL_ADDRESS and REDIS_URL to the servers to work for; `casebound up` needs neither")
     from casebound.worker import open_worker
@@ -59,8 +59,8 @@ async def _servers(settings: Settings, opened: AsyncExitStack) -> tuple[Client, 
 
 async def up(config: Path | None) -> int:
     """Run the embedded stack and a worker until Ctrl-C."""
-    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
     settings = load_settings(config)
+    log_to(logging.StreamHandler(), logging.WARNING, Redactor(settings.secret_values()))
     if attaches(settings):
         raise UsageError("`up` starts servers of its own: unset TEMPORAL_ADDRESS and REDIS_URL, and [store] url")
     from casebound.worker import open_worker

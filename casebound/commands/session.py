@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING
 
 from boundary.contracts import shorten
 from boundary.errors import StoreUnavailable
+from boundary.redaction import Redactor
 from casebound.cli_errors import UsageError, say
 from casebound.client import RunNotFound, has_worker
 from casebound.embedded_probe import UI_PORT
+from casebound.logs import log_to
 from casebound.paths import state_paths
 from casebound.render import Place
 from casebound.settings import Settings
@@ -136,7 +138,7 @@ async def _embedded(settings: Settings, opened: AsyncExitStack, serve: bool) -> 
         await loading
     from casebound.worker import open_worker
 
-    log_to_file(state_paths().worker_log)
+    log_to_file(state_paths().worker_log, Redactor(settings.secret_values()))
     settings = settings.with_store(stack.redis_url).on_one_worker()
     client = await connect_local(stack.temporal_address)
     store = await open_checked_store(settings, opened)
@@ -177,12 +179,10 @@ async def open_checked_store(settings: Settings, opened: AsyncExitStack) -> Stor
         raise UsageError(f"the evidence store does not answer: {why}") from error
 
 
-def log_to_file(file: Path) -> None:
+def log_to_file(file: Path, redactor: Redactor) -> None:
     """Keep what the SDK and our worker log away from the terminal, where progress and report are."""
     handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
-    logging.basicConfig(
-        level=logging.WARNING, handlers=[handler], format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
-    )
+    log_to(handler, logging.WARNING, redactor, "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s")
 
 
 def embedded_task_queue(settings: Settings) -> str:
