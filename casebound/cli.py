@@ -131,6 +131,14 @@ def worker(config: Config = None) -> None:
 
 
 @app.command()
+def setup() -> None:
+    """Declare casebound's search attributes on the server that TEMPORAL_ADDRESS names, once per namespace."""
+    from casebound.commands.setup import setup as command
+
+    _leave(command)
+
+
+@app.command()
 def show(run: Run, as_json: AsJson = False, config: Config = None) -> None:
     """Print the report of a run, or how far it is."""
     from casebound.commands.show import show as command

@@ -47,6 +47,9 @@ POLLER_WAIT_S = 5.0
 POLLER_FRESH = timedelta(seconds=75)
 """A worker's poll lasts up to 60 s, and the server remembers dead workers for minutes."""
 
+_MARKUP = str.maketrans({"<": "&lt;", "`": "'", "*": "\\*", "_": "\\_"})
+"""What would read as Markdown or HTML in the Temporal UI."""
+
 _RUN_ID = re.compile(r"[0-9a-fA-F-]{36}")
 """What Temporal makes run ids of; nothing else is put into a query."""
 
@@ -84,6 +87,8 @@ class StartedRun:
 
     handle: WorkflowHandle[Any, RunResult]
     run_id: str
+    not_listed_by: tuple[str, ...] = ()
+    """casebound's search attributes that the server does not have."""
 
 
 def check_record_ttl(deadline: timedelta, ttl: timedelta | None) -> None:
@@ -127,10 +132,12 @@ async def start_run(client: Client, request: RunInput, *, task_queue: str, sourc
         task_queue=task_queue,
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
         static_summary=shorten(request.question, SUMMARY_MAX),
+        static_details=_details(request, planner, source),
         memo={"planner": planner, "source": source},
         search_attributes=_owner_attribute(request.owner, known),
     )
-    return StartedRun(run_handle(client, workflow_id), started.first_execution_run_id or "")
+    missing = tuple(name for name in search_attributes.ALL if name not in known)
+    return StartedRun(run_handle(client, workflow_id), started.first_execution_run_id or "", missing)
 
 
 def run_handle(client: Client, workflow_id: str) -> WorkflowHandle[Any, RunResult]:
@@ -230,6 +237,20 @@ async def _describe(client: Client, workflow_id: str) -> FoundRun | None:
         started_at=described.start_time,
         closed_at=described.close_time,
     )
+
+
+def _details(request: RunInput, planner: str, source: str) -> str:
+    """Say in Markdown who asked, with what and within which limits; short, since it stays in the history."""
+    limits = request.limits
+    deadline, kept = timedelta(seconds=request.deadline_s), timedelta(seconds=request.ttl_s)
+    lines = [
+        f"asked by {request.owner or 'nobody named'}, {planner}" + (f" ({source})" if source else ""),
+        f"deadline {format_duration(deadline)}, evidence kept {format_duration(kept)}; {limits.max_tool_calls} calls, "
+        f"{limits.max_turns} turns, {limits.max_run_bytes} bytes",
+    ]
+    if len(request.question) > SUMMARY_MAX:
+        lines.insert(0, request.question)
+    return "\n\n".join(" ".join(line.split()).translate(_MARKUP) for line in lines)
 
 
 def _owner_attribute(owner: str, known: tuple[str, ...]) -> TypedSearchAttributes:

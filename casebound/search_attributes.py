@@ -7,7 +7,7 @@ first and puts the answer into the run's input. They are named in `workflows.att
 from __future__ import annotations
 
 from temporalio.api.enums.v1 import IndexedValueType
-from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -20,6 +20,22 @@ ALL = tuple(key.name for key in attributes.ALL)
 
 _NOT_TOLD = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED)
 """Servers that do not let a client ask; runs then go without search attributes."""
+
+
+async def declare(client: Client) -> tuple[str, ...]:
+    """Declare those that the client's namespace does not have yet; returns their names.
+
+    Raises:
+        RPCError: the server does not let a client declare them, or has one of the names with another type.
+    """
+    missing = [name for name in ALL if name not in await known(client)]
+    if missing:
+        keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
+        request = AddSearchAttributesRequest(
+            namespace=client.namespace, search_attributes=dict.fromkeys(missing, keyword)
+        )
+        await client.operator_service.add_search_attributes(request)
+    return tuple(missing)
 
 
 async def known(client: Client) -> tuple[str, ...]:

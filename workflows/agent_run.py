@@ -47,6 +47,7 @@ from workflows.holding import while_paused
 from workflows.marks import id_mark
 from workflows.run_state import RunState
 from workflows.steered import SteeredRun
+from workflows.summaries import closed_details
 from workflows.tool_calls import TurnCalls
 
 _T = TypeVar("_T")
@@ -219,6 +220,7 @@ class AgentRun(SteeredRun):
         )
         self._publish({OUTCOME: result.outcome, VERDICT: result.verdict})
         self._show("closed")
+        workflow.set_current_details(closed_details(result, state.progress()))
         return result
 
     async def _plan(self, mode: TurnMode, faults: tuple[str, ...] = ()) -> PlannedTurn | Conclusion:

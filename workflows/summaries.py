@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from activities.contracts import CallProgress, RunProgress, Usage
+from activities.contracts import CallProgress, RunProgress, RunResult, Usage
 from boundary.contracts import ReplacedText, shorten
 from boundary.redaction import Redactor
 
@@ -18,6 +18,9 @@ SUMMARY_MAX_BYTES = 400
 
 ARGUMENTS_SHOWN = 80
 """Characters of a call's arguments in a summary or a line of progress."""
+
+CLAIMS_SHOWN = 20
+"""Claims in the details of a run that has ended; its result has all of them."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "`": "'", "<": "&lt;"})
 
@@ -47,10 +50,32 @@ def call_summary(call_index: int, tool_name: str, arguments: str | ReplacedText)
 
 def current_details(progress: RunProgress) -> str:
     """Show budget, state and the latest calls as Markdown."""
-    budget = progress.budget
     lines = [
         f"**{progress.state}**, turn {progress.turn} ({progress.mode}), deadline {_time(progress.deadline_ms)}",
         *_steered(progress),
+        *_tables(progress),
+    ]
+    return "\n".join(lines)
+
+
+def closed_details(result: RunResult, progress: RunProgress) -> str:
+    """Show why the run ended, what was proven, and what could not be checked, as Markdown."""
+    lines = [f"**{result.outcome}**, **{result.verdict}**" + (f": {_cell(result.detail)}" if result.detail else "")]
+    for claim in result.claims[:CLAIMS_SHOWN]:
+        cited = ", ".join(dict.fromkeys(citation.tool_call_id for citation in claim.citations))
+        lines += ["", f"- {claim.standing}: {_cell(claim.text)} (calls: {_cell(cited) or 'none'})"]
+    if len(result.claims) > CLAIMS_SHOWN:
+        lines += ["", f"- and {len(result.claims) - CLAIMS_SHOWN} claims more, in the result"]
+    failed = len(result.could_not_check) + result.could_not_check_more
+    if failed:
+        lines += ["", f"could not be checked: {failed} calls, listed in the result"]
+    lines += ["", "proven: the quoted evidence exists in this run, unchanged; not that it entails the claim"]
+    return "\n".join([*lines, *_tables(progress)])
+
+
+def _tables(progress: RunProgress) -> list[str]:
+    budget = progress.budget
+    lines = [
         "",
         "| tool calls | turns | bytes | tokens |",
         "|---|---|---|---|",
@@ -60,7 +85,7 @@ def current_details(progress: RunProgress) -> str:
     if progress.calls:
         lines += ["", "| # | call | tool | arguments | state | result |", "|---|---|---|---|---|---|"]
         lines += [_line(call) for call in progress.calls]
-    return "\n".join(lines)
+    return lines
 
 
 def _steered(progress: RunProgress) -> list[str]:

@@ -141,6 +141,9 @@ async def _run(session: Session, request: RunInput, options: DiagnoseOptions, se
     started = await start_run(session.client, request, task_queue=session.task_queue, source=source)
     view = progress_view()
     view.say(f"run {started.run_id}")
+    if started.not_listed_by:
+        missing = ", ".join(started.not_listed_by)
+        view.say(f"the server has no search attributes {missing}: the run cannot be found by them; casebound setup")
     unheard = f"no worker has answered for the run yet (task queue {session.task_queue!r})"
     ending = await follow(started.handle, view, lost=session.lost(), unheard=unheard, deadline=options.deadline)
     if ending.lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,16 @@ def binary(name: str) -> Path:
     return path
 
 
-async def start_dev_server(suggest_continue_as_new: int | None = None) -> WorkflowEnvironment:
+async def start_dev_server(
+    suggest_continue_as_new: int | None = None, attributes: Sequence[str] = search_attributes.ALL
+) -> WorkflowEnvironment:
     """Start the dev server as the embedded stack does: fast queues, search attributes declared.
 
     `suggest_continue_as_new` is a number of events; None: the server's default, 4,096.
     """
-    return await WorkflowEnvironment.start_local(**_dev_server_options(suggest_continue_as_new))
+    options = _dev_server_options(suggest_continue_as_new)
+    options["search_attributes"] = [SearchAttributeKey.for_keyword(name) for name in attributes]
+    return await WorkflowEnvironment.start_local(**options)
 
 
 async def start_time_skipping(suggest_continue_as_new: int | None = None) -> WorkflowEnvironment:

@@ -10,13 +10,31 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from activities.contracts import CallProgress, Pause, RunBudget, RunLimits, RunProgress, Usage
+from activities.contracts import (
+    CallProgress,
+    FailedCall,
+    Pause,
+    RunBudget,
+    RunLimits,
+    RunOutcome,
+    RunProgress,
+    RunResult,
+    Usage,
+)
 from boundary.contracts import EvidenceStatus, ReplacedText, call_error
 from boundary.errors import ErrorCode
 from boundary.limits import ARGUMENTS_MAX_BYTES
+from boundary.report import CheckedCitation, CheckedClaim, CitationStatus, Standing, Verdict
 from casebound.converter import casebound_data_converter
 from workflows.budget import Ledger
-from workflows.summaries import ARGUMENTS_SHOWN, SUMMARY_MAX, call_summary, current_details, short_arguments
+from workflows.summaries import (
+    ARGUMENTS_SHOWN,
+    SUMMARY_MAX,
+    call_summary,
+    closed_details,
+    current_details,
+    short_arguments,
+)
 
 SERVER_MAX_BYTES = 400
 """A Temporal server's limit of a summary's payload."""
@@ -178,3 +196,32 @@ def test_usage_is_shown_with_its_limit_where_there_is_one() -> None:
         }
     )
     assert "| 3 of 50 | 1 | 0 | 9 |" in current_details(shown)
+
+
+def test_the_details_of_a_run_that_ended_say_why_and_what_was_proven() -> None:
+    """Outcome and verdict, each claim with its standing and calls, what could not be checked; no markup of others."""
+    citation = CheckedCitation(tool_call_id="step|1", pointer="/n", quote="1", status=CitationStatus.OK)
+    claims = (
+        CheckedClaim(text="it was <b>one</b>", standing=Standing.PROVEN, citations=(citation,)),
+        CheckedClaim(text="guess", standing=Standing.UNPROVEN),
+    )
+    usage = Usage(used=1, limit=2)
+    result = RunResult(
+        run_id="r",
+        question="q",
+        outcome=RunOutcome.STOPPED,
+        verdict=Verdict.PARTIAL,
+        claims=claims,
+        could_not_check=(FailedCall(tool_name="probe", error=call_error(ErrorCode.UNKNOWN_TOOL, "no")),),
+        could_not_check_more=2,
+        detail="enough | seen",
+        budget=RunBudget(tool_calls=usage, turns=usage, run_bytes=usage, tokens=usage),
+        started_at_ms=0,
+        ended_at_ms=1,
+    )
+    lines = closed_details(result, progress()).splitlines()
+    assert lines[0] == "**STOPPED**, **PARTIAL**: enough \\| seen"
+    assert "- proven: it was &lt;b>one&lt;/b> (calls: step\\|1)" in lines
+    assert "- unproven: guess (calls: none)" in lines
+    assert "could not be checked: 3 calls, listed in the result" in lines
+    assert "proven: the quoted evidence exists in this run, unchanged; not that it entails the claim" in lines
