@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, quote_plus
 
-from boundary.contracts import JsonObject, JsonValue
+from boundary.contracts import JsonObject, JsonValue, shorten
 from boundary.secret_contexts import contexts_in
 from boundary.secret_patterns import (
     ANY_NAME,
@@ -91,6 +91,19 @@ class Redactor:
         for pattern in (SHAPES, PEM, *contexts_in(lower)):
             for match in pattern.finditer(text):
                 yield match.span(match.lastindex or 0)
+
+
+_BY_FORM = Redactor()
+
+
+def looks_secret(text: str) -> bool:
+    """Tell whether something in the text looks like a secret."""
+    return _BY_FORM.text(text)[1] > 0
+
+
+def masked_short(text: str, limit: int) -> str:
+    """Mask what looks like a secret, then cut: half a secret would not be recognised any more."""
+    return shorten(_BY_FORM.text(text)[0], limit)
 
 
 def _masked(text: str, find: Callable[[str], Iterator[Span]]) -> tuple[str, int]:

@@ -13,6 +13,8 @@ from typing import Any, cast
 from jsonschema.exceptions import ValidationError
 
 from boundary.contracts import JsonObject, shorten
+from boundary.redaction import MASK, masked_short
+from boundary.secret_patterns import is_secret_name
 
 SHOWN_MAX = 40
 """Characters of a value that a message shows; a longer one is only measured."""
@@ -44,10 +46,14 @@ _EXPECTED = {
 
 def describe(error: ValidationError) -> str:
     """Say where, what was expected and what was there."""
-    place = _place(list(cast(Any, error.absolute_path)))
-    fault = shorten(f"{place}: {_expected_and_got(error)}", FAULT_MAX)
+    path: list[str | int] = list(cast(Any, error.absolute_path))
+    fault = shorten(f"{_place(path)}: {_expected_and_got(error, _of_a_secret(path))}", FAULT_MAX)
     # A schema may hold a lone surrogate, which no message can carry.
     return fault.encode("utf-8", "replace").decode()
+
+
+def _of_a_secret(path: list[str | int]) -> bool:
+    return any(isinstance(step, str) and is_secret_name(step) for step in path)
 
 
 def _place(path: list[str | int]) -> str:
@@ -58,11 +64,11 @@ def _place(path: list[str | int]) -> str:
         elif _PLAIN_KEY.fullmatch(step):
             text += f".{step}"
         else:
-            text += f"[{shorten(step, 40)!r}]"
+            text += f"[{masked_short(step, 40)!r}]"
     return text if len(text) <= 120 else "…" + text[-119:]
 
 
-def _expected_and_got(error: ValidationError) -> str:
+def _expected_and_got(error: ValidationError, secret: bool) -> str:
     keyword, wanted, got = str(error.validator), cast(Any, error.validator_value), cast(Any, error.instance)
     schema: JsonObject = error.schema if isinstance(error.schema, dict) else {}
     if keyword == "required":
@@ -72,7 +78,7 @@ def _expected_and_got(error: ValidationError) -> str:
         known = list(schema.get("properties", {}))
         extra = [name for name in got if name not in known]
         return f"expected only {_names(known)}, got also {_names(extra)}"
-    return f"expected {_expected(keyword, wanted, schema)}, got {shown(got)}"
+    return f"expected {_expected(keyword, wanted, schema)}, got {MASK if secret else shown(got)}"
 
 
 def _expected(keyword: str, wanted: Any, schema: JsonObject) -> str:
@@ -102,7 +108,7 @@ def _alternatives(keyword: str, branches: list[Any]) -> str:
 def _names(names: list[Any]) -> str:
     if not names:
         return "nothing"
-    return shorten(", ".join(repr(shorten(str(name), 40)) for name in names), 120)
+    return shorten(", ".join(repr(masked_short(str(name), 40)) for name in names), 120)
 
 
 def _literal(value: Any) -> str:
@@ -121,4 +127,4 @@ def shown(value: Any) -> str:
         case int() if not isinstance(value, bool) and abs(value) >= 10**SHOWN_MAX:
             return f"an integer of {value.bit_length()} bits"
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            return masked_short(json.dumps(value, ensure_ascii=False), SHOWN_MAX + 2)

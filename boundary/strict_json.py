@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 from boundary.contracts import JsonObject, JsonValue, shorten
 from boundary.errors import CaseboundError, ErrorCode
 from boundary.limits import JSON_MAX_DEPTH
+from boundary.redaction import looks_secret, masked_short
 
 STORED_MAX_DEPTH = 200
 """Nesting of anything stored, far below where the standard library's encoder gives up."""
@@ -163,7 +164,9 @@ def _refuse(text: str, shape: _Shape, error: json.JSONDecodeError) -> NoReturn:
 def _found(text: str, offset: int) -> str:
     if offset >= len(text):
         return f"found the end of the text at offset {offset}"
-    return f"found {text[offset : offset + 12]!r} at offset {offset}"
+    # A few characters of a secret would not be recognised as one.
+    what = "something else" if looks_secret(text) else repr(text[offset : offset + 12])
+    return f"found {what} at offset {offset}"
 
 
 def _not_an_object(parsed: object) -> str:
@@ -211,7 +214,7 @@ def _object(pairs: _Pairs, path: str) -> JsonObject:
     for key, value in pairs:
         _text(key, path)
         if key in found:
-            raise StrictJsonError(f"{_at(path)}: duplicate key {shorten(repr(key), 80)}: expected each key once")
+            raise StrictJsonError(f"{_at(path)}: duplicate key {masked_short(repr(key), 80)}: expected each key once")
         found[key] = _settled(value, f"{path}/{key}")
     return found
 
@@ -224,7 +227,7 @@ def _text(text: str, path: str) -> str:
 
 
 def _at(path: str) -> str:
-    return f"at {shorten(path, 120)!r}" if path else "at the top level"
+    return f"at {masked_short(path, 120)!r}" if path else "at the top level"
 
 
 def _whole_number(literal: str) -> int | _Bad:

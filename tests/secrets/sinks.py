@@ -47,11 +47,21 @@ def all_logs() -> Generator[Logs]:
 
 
 def of_history(history: WorkflowHistory) -> Iterator[tuple[str, str]]:
-    """Each event, payloads and user metadata included."""
+    """Each event by number, kind and activity; payloads and user metadata included."""
+    activities: dict[int, str] = {}
     for event in history.events:
-        name = EventType.Name(event.event_type).removeprefix("EVENT_TYPE_")
-        activity = event.activity_task_scheduled_event_attributes.activity_type.name
-        yield f"event {event.event_id} {name} {activity}".rstrip(), _text(event)
+        kind = EventType.Name(event.event_type).removeprefix("EVENT_TYPE_")
+        attributes = getattr(event, event.WhichOneof("attributes") or "", None)
+        if kind == "ACTIVITY_TASK_SCHEDULED":
+            activities[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
+        activity = activities.get(getattr(attributes, "scheduled_event_id", event.event_id), "")
+        yield f"event {event.event_id} {kind} {activity}".rstrip(), _text(event)
+
+
+def of_summaries(history: WorkflowHistory) -> Iterator[tuple[str, str]]:
+    """What the Temporal UI shows beside an event's name."""
+    for event in history.events:
+        yield f"summary of event {event.event_id}", _text(event.user_metadata)
 
 
 async def of_description(handle: WorkflowHandle[Any, Any], when: str) -> Iterator[tuple[str, str]]:
