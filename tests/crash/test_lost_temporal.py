@@ -153,7 +153,7 @@ async def test_runs_outlive_a_temporal_that_cannot_be_reached(
         await asyncio.sleep(seconds)  # the time away is what is tried
         for one in all_met:
             if one.meeting in (TOOL_ENDS, SETTLED):
-                assert one.points.count("probe returned") == 1, one.points.said
+                assert one.points.count("probe returned") >= 1, one.points.said
         for proxy in proxies.values():
             proxy.restore()
         for one in all_met:

@@ -40,6 +40,9 @@ from tests.support.tools import CANARY, FakeAsyncTool, FakeTool
 SCRIPT: TypeAdapter[list[Turn]] = TypeAdapter(list[Turn])
 """A planner's turns as JSON, for the way into another process."""
 
+TOOL_MAX_MS = 240_000
+"""Longer than any test holds a tool, also across two minutes without a server."""
+
 
 class Point(StrEnum):
     """Where a worker can be met."""
@@ -263,7 +266,10 @@ def watched_tools(points: Points) -> list[Tool]:
             raise
         return {"echo": arguments, "secret": CANARY}
 
-    return [FakeTool(work=work), FakeAsyncTool("probe_async", work_async=work_async)]
+    return [
+        FakeTool(work=work, timeout_ms=TOOL_MAX_MS),
+        FakeAsyncTool("probe_async", work_async=work_async, timeout_ms=TOOL_MAX_MS),
+    ]
 
 
 @dataclass(frozen=True)
