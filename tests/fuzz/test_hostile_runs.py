@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.fuzz.judge import judge
 from tests.fuzz.scripts import Script, runs
 from tests.fuzz.stage import Stage
+from tests.support.busy import SLOW
 from tests.support.runs import replay
 
 SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
@@ -28,6 +29,7 @@ TIMEOUT_S = 3 * 3600 if SOAK else 150
 
 @pytest.mark.proves("INV-NO-INPUT-KILLS-A-RUN", "INV-ONE-RESULT-EACH", "INV-ONE-RECORD", "INV-CAPACITY")
 @pytest.mark.timeout(TIMEOUT_S)
+@pytest.mark.filterwarnings(SLOW)
 @given(scripts=st.lists(runs(), min_size=SIDE_BY_SIDE, max_size=SIDE_BY_SIDE))
 @settings(
     max_examples=EXAMPLES,

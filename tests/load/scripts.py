@@ -59,10 +59,10 @@ def script_of(number: int) -> Script:
     limits = RunLimits(
         max_parallel_calls=draw.choice((1, 2, 3, 4, 8)),
         max_tool_calls=draw.choice((4, 6, 50)),
-        max_run_bytes=draw.choice((32, 48, 64, 256)) * KIB,
+        max_run_bytes=draw.choice((32, 64, 256, 512)) * KIB,
         max_record_bytes=24 * KIB,
     )
-    turns = tuple(tuple(_call(draw, turn, place) for place in range(draw.randint(3, 6))) for turn in range(2))
+    turns = tuple(tuple(_call(draw, turn, place) for place in range(draw.randint(2, 5))) for turn in range(2))
     return Script(limits, turns)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from redis.asyncio import Redis
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHistory
 
 from activities.contracts import PlannerRef, RunInput, RunResult
 from boundary.redis_backend import RedisBackend, connect
@@ -45,6 +45,13 @@ class Ended:
     script: Script
     result: RunResult
     records: dict[str, StoredInvocation]
+    at_once: int
+    """Most tool calls that were scheduled and had no result yet, by the history."""
+
+    @property
+    def taken_over(self) -> bool:
+        """Tell whether a heartbeat came too late: the tool of the lost attempt may run beside its successor."""
+        return any(stored.record.executions > 1 for stored in self.records.values())
 
 
 @dataclass
@@ -67,17 +74,17 @@ class Stage:
         watching = asyncio.create_task(self._watch())
         numbers = range(first, first + RUNS)
         try:
-            results = await asyncio.gather(*[self._run(number) for number in numbers])
+            played = await asyncio.gather(*[self._run(number) for number in numbers])
         finally:
             watching.cancel()
             await asyncio.wait({watching})
-        records = await self._records({result.run_id for result in results})
+        records = await self._records({result.run_id for result, _ in played})
         return [
-            Ended(script_of(number), result, records[result.run_id])
-            for number, result in zip(numbers, results, strict=True)
+            Ended(script_of(number), result, records[result.run_id], most_at_once(history))
+            for number, (result, history) in zip(numbers, played, strict=True)
         ]
 
-    async def _run(self, number: int) -> RunResult:
+    async def _run(self, number: int) -> tuple[RunResult, WorkflowHistory]:
         request = RunInput(
             question=f"{number} of the numbered runs",
             planner=PlannerRef(kind="numbered"),
@@ -85,9 +92,10 @@ class Stage:
             deadline_s=DEADLINE_S,
             record_ttl_s=TTL_S,
         )
-        return await self.client.execute_workflow(
+        handle = await self.client.start_workflow(
             AgentRun.run, request, id=f"{self.prefix}-{number}", task_queue=self.task_queue
         )
+        return await handle.result(), await handle.fetch_history()
 
     async def _records(self, run_ids: set[str]) -> dict[str, dict[str, StoredInvocation]]:
         ids: defaultdict[str, list[str]] = defaultdict(list)
@@ -122,6 +130,19 @@ class Stage:
         while True:
             self.connections = max(self.connections, await self.connected())
             await asyncio.sleep(WATCH_S)
+
+
+def most_at_once(history: WorkflowHistory) -> int:
+    """Count the most tool calls that a history shows open at one time."""
+    calls: set[int] = set()
+    most = 0
+    for event in history.events:
+        name = event.activity_task_scheduled_event_attributes.activity_type.name
+        if name and not name.startswith("casebound."):
+            calls.add(event.event_id)
+        calls.discard(event.activity_task_completed_event_attributes.scheduled_event_id)
+        most = max(most, len(calls))
+    return most
 
 
 @contextlib.asynccontextmanager

@@ -33,7 +33,7 @@ from casebound.worker import open_worker, store_over
 from tests.load.scripts import MAX_CALLS, script_of
 from tests.support.tools import ANY_OBJECT, FakeAsyncTool, FakeTool, show_raw
 
-WORK_S = 0.01
+WORK_S = 0.03
 """Each call's, so that calls of a run do meet."""
 
 
