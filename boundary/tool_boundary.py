@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from boundary.attempt import Attempt
@@ -55,6 +56,8 @@ LAST_SETTLE_S = 2.0
 
 PROGRESS_READ = 2000
 """Characters of a tool's word on its progress; fewer are shown."""
+
+_T = TypeVar("_T")
 
 Write = Callable[[], Awaitable[StoredInvocation]]
 """A write to the store that answers the same when it is repeated."""
@@ -127,7 +130,8 @@ class ToolBoundary:
             until_ms = attempt.now_ms() + round(LAST_SETTLE_S * 1000)
             settlement = Failed(call_error(ErrorCode.CANCELLED, "the call was cancelled while the tool ran"))
         except ToolFailure as failure:
-            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, self.redactor.text(failure.message)[0])
+            message, _ = await self._aside(self.redactor.text, failure.message)
+            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, message)
             if failure.retryable and held.record.failures + 1 < call.grant.attempts:
                 return await self._failed_once(held, error, call, attempt)
             settlement = Failed(error, counts_failure=failure.retryable)
@@ -151,7 +155,11 @@ class ToolBoundary:
         except ToolFailure:
             raise
         except Exception as error:  # a tool may raise anything
-            return Failed(call_error(ErrorCode.EXECUTION_ERROR, explain(error, self.redactor)))
+            return Failed(call_error(ErrorCode.EXECUTION_ERROR, await self._aside(explain, error, self.redactor)))
+
+    async def _aside(self, work: Callable[..., _T], *args: Any) -> _T:
+        """Work in a thread: a text of megabytes takes seconds, and the loop beats for every call of the worker."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work, *args)
 
     def _progress(self, attempt: Attempt) -> Callable[[str], None]:
         """Let a tool say how far it is, secrets masked before anything cuts the text."""

@@ -6,6 +6,7 @@ Reads what the run left; changes nothing.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,11 @@ PAYLOAD_MAX = 2 * MIB
 """Temporal's own limit."""
 PAYLOAD_WARNED = 512 * KIB
 """Temporal warns from here on; of all a run writes only checked reports and its result may be larger."""
+
+SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
+_SLOW = "TMPRL1101"
+"""The SDK's word that a workflow task took 2 s. In a soak, which leaves the machine to others, it is no fault: the
+server asks again. A task that never comes to an end still lets its run not end."""
 
 HASTE_S = 60
 """A run with a shorter deadline may have no time for a call that a busy machine is slow to start."""
@@ -77,6 +83,7 @@ def _ended_as_asked(played: Played) -> None:
         for event in played.history.events
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
         and event.workflow_task_failed_event_attributes.cause not in _RACED
+        and not (SOAK and _SLOW in event.workflow_task_failed_event_attributes.failure.message)
     ]
     assert not failed, f"workflow tasks failed: {failed}"
     ended, outcome, told = played.history.events[-1].event_type, played.result.outcome, played.told

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any, cast
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 
 from boundary.contracts import EvidenceStatus, InvocationStatus, JsonObject, JsonValue
 from boundary.errors import ErrorCode
-from boundary.tools import Projection, ToolContext
+from boundary.tools import Projection, ToolContext, ToolFailure
 from tests.fuzz.async_tools import Beyond
 from tests.fuzz.tools import Equal
 from tests.fuzz.values import Turning, cyclic
@@ -21,10 +23,11 @@ from tests.support.tools import FakeAsyncTool, FakeTool
 __all__ = ["runs", "valkey_store"]
 
 
-async def _one_call(harness: Harness, tool: FakeTool) -> tuple[Finished, float]:
-    began = time.monotonic()
-    done = await harness.run([calls(call("one")), report()], [tool], deadline_s=20)
-    return done, time.monotonic() - began
+async def _one_call(harness: Harness, tool: FakeTool) -> Finished:
+    """Play a run of one call; none of its activities may have to wait for a time-out."""
+    done = await harness.run([calls(call("one")), report()], [tool], deadline_s=60)
+    assert not done.events(EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT)
+    return done
 
 
 RAISED = [StopIteration, asyncio.CancelledError, GeneratorExit, Beyond]
@@ -38,11 +41,10 @@ async def test_whatever_a_tool_raises_is_its_error_at_once(runs: Harness, kind: 
         raise kind
 
     tool = FakeTool(work=work)
-    done, took_s = await _one_call(runs, tool)
+    done = await _one_call(runs, tool)
     error = done.records["one"].record.error
     assert error is not None
     assert (error.code, len(tool.executed)) == (ErrorCode.EXECUTION_ERROR, 1)
-    assert took_s < 5
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, Beyond])
@@ -56,23 +58,19 @@ async def test_whatever_projector_or_check_raises_is_a_value(
         raise kind
 
     tool = FakeTool(show=raises) if where == "show" else FakeTool(refuse=raises)
-    done, took_s = await _one_call(runs, tool)
+    done = await _one_call(runs, tool)
     error = done.records["one"].record.error
     assert error is not None
     assert error.code is (ErrorCode.PROJECTION_ERROR if where == "show" else ErrorCode.EXECUTION_ERROR)
     assert len(tool.executed) <= 1
-    assert took_s < 5
 
 
 async def test_a_projection_with_a_cycle_is_a_projection_error(runs: Harness) -> None:
     """It is refused before anything walks it for ever; the thread is free again."""
-    done, took_s = await _one_call(
-        runs, FakeTool(show=lambda a, r, b: Projection(cyclic(), EvidenceStatus.EVIDENCE_FOUND))
-    )
+    done = await _one_call(runs, FakeTool(show=lambda a, r, b: Projection(cyclic(), EvidenceStatus.EVIDENCE_FOUND)))
     error = done.records["one"].record.error
     assert error is not None
     assert error.code is ErrorCode.PROJECTION_ERROR
-    assert took_s < 5
 
 
 ODD = {
@@ -84,7 +82,7 @@ ODD = {
 @pytest.mark.parametrize("odd", ODD)
 async def test_a_projection_that_says_what_none_can_say_keeps_raw(runs: Harness, odd: str) -> None:
     """PROJECTION_ERROR with the raw response; the call's own activity settles it."""
-    done, _ = await _one_call(runs, FakeTool(show=lambda a, r, b: ODD[odd]()))
+    done = await _one_call(runs, FakeTool(show=lambda a, r, b: ODD[odd]()))
     record = done.records["one"]
     assert record.record.error is not None
     assert record.record.error.code is ErrorCode.PROJECTION_ERROR
@@ -95,9 +93,8 @@ async def test_a_projection_that_says_what_none_can_say_keeps_raw(runs: Harness,
 async def test_a_projection_that_changes_under_the_eyes_is_taken_as_it_was_first(runs: Harness) -> None:
     """Nothing walks what a tool or another thread may still write to: such a walk may never end."""
     show = Projection(Turning(a=1), EvidenceStatus.EVIDENCE_FOUND)
-    done, took_s = await _one_call(runs, FakeTool(show=lambda a, r, b: show))
+    done = await _one_call(runs, FakeTool(show=lambda a, r, b: show))
     assert done.records["one"].agent_result == b'{"a":1}'
-    assert took_s < 5
 
 
 async def test_what_is_shown_stands_in_what_is_recorded(runs: Harness) -> None:
@@ -108,7 +105,7 @@ async def test_what_is_shown_stands_in_what_is_recorded(runs: Harness) -> None:
         answer["found"] = "of another call"  # as a thread of the tool's would, at any moment
         return Projection(raw, EvidenceStatus.EVIDENCE_FOUND)
 
-    done, _ = await _one_call(runs, FakeTool(work=lambda arguments, context: answer, show=show))
+    done = await _one_call(runs, FakeTool(work=lambda arguments, context: answer, show=show))
     record = done.records["one"]
     assert record.raw == record.agent_result == b'{"found":"one thing"}'
 
@@ -124,7 +121,7 @@ async def test_a_tool_that_takes_no_stop_for_an_answer_runs_once(runs: Harness) 
         return "late"
 
     tool = FakeAsyncTool(work_async=work, timeout_ms=1_500)
-    done, _ = await _one_call(runs, tool)
+    done = await _one_call(runs, tool)
     record = done.records["one"].record
     assert record.error is not None
     assert (record.error.code, record.executions) == (ErrorCode.EXECUTION_TIMEOUT, 1)
@@ -138,7 +135,7 @@ async def test_a_text_of_a_broken_file_name_is_shown_with_replacements(runs: Har
         name = b"/var/log/\xff.log".decode("utf-8", "surrogateescape")
         raise ValueError(f"no such file: {name}")
 
-    done, _ = await _one_call(runs, FakeTool(work=work))
+    done = await _one_call(runs, FakeTool(work=work))
     error = done.records["one"].record.error
     assert error is not None
     assert "no such file" in error.message
@@ -151,7 +148,7 @@ async def test_a_projector_that_fails_with_a_broken_text_keeps_raw(runs: Harness
     def show(arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
         raise ValueError("\ud800")
 
-    done, _ = await _one_call(runs, FakeTool(show=show))
+    done = await _one_call(runs, FakeTool(show=show))
     record = done.records["one"]
     assert record.record.error is not None
     assert record.record.error.code is ErrorCode.PROJECTION_ERROR
@@ -166,7 +163,7 @@ async def test_progress_with_a_broken_text_costs_the_call_nothing(runs: Harness)
         time.sleep(0.6)
         return {"echo": arguments}
 
-    done, _ = await _one_call(runs, FakeTool(work=work))
+    done = await _one_call(runs, FakeTool(work=work))
     record = done.records["one"].record
     assert (record.status, record.executions) == (InvocationStatus.READY, 1)
 
@@ -181,10 +178,38 @@ async def test_an_exception_that_cannot_be_shown_is_named(runs: Harness) -> None
     def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
         raise Silent
 
-    done, _ = await _one_call(runs, FakeTool(work=work))
+    done = await _one_call(runs, FakeTool(work=work))
     error = done.records["one"].record.error
     assert error is not None
     assert "Silent" in error.message
+
+
+@pytest.mark.parametrize("failure", [False, True])
+async def test_what_a_tool_says_of_its_failure_is_read_in_a_thread(runs: Harness, failure: bool) -> None:
+    """Its text may take its time, or be of megabytes that take seconds to mask: no other call's heartbeat waits."""
+    readers: set[str] = set()
+
+    class Watched(str):
+        __slots__ = ()
+
+        def __getattribute__(self, name: str) -> Any:
+            readers.add(threading.current_thread().name)
+            return super().__getattribute__(name)
+
+    class Told(Exception):
+        def __str__(self) -> str:
+            readers.add(threading.current_thread().name)
+            return "told"
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        raise ToolFailure(Watched("told password=hunter2hunter2")) if failure else Told
+
+    done = await _one_call(runs, FakeTool(work=work))
+    error = done.records["one"].record.error
+    assert error is not None
+    assert "told" in error.message
+    assert readers
+    assert all(name.startswith("tool") for name in readers), readers
 
 
 @pytest.mark.parametrize("deadline_s", [1e14, 1e18, 1e300])
