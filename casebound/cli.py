@@ -246,6 +246,36 @@ def sweep(
     _leave(lambda: command(options))
 
 
+@app.command()
+def replay(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE|DIR]...", help="Histories as JSON; of a directory, every *.json in it."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help="Runs of the Temporal server, as in: ExecutionStatus = 'Running'."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Histories fetched at most.")] = 1000,
+    timeout: Annotated[
+        timedelta, typer.Option(parser=_duration, metavar="DURATION", help="For one history; then it is given up.")
+    ] = "30s",  # pyright: ignore[reportArgumentType] # typer parses a default like any other text
+    strict: Annotated[bool, typer.Option("--strict", help="Let differences count as failures.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Replay recorded histories with the workflow code at hand; without FILE or query, every run there is.
+
+    Exit code: 0 all replay, 1 at least one does not, 2 nothing could be replayed.
+    """
+    from casebound.commands.replay import ReplayOptions
+    from casebound.commands.replay import replay as command
+
+    options = ReplayOptions(
+        files=tuple(files or ()), query=query, limit=limit, timeout=timeout, strict=strict, json=as_json
+    )
+    _leave(lambda: command(options))
+
+
 def _named(owner: str) -> str:
     return owner or os.environ.get("USER", "")
 

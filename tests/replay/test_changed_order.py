@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from temporalio.workflow import NondeterminismError
 
 from activities.contracts import CheckedReport, PlannedTurn, RunResult, TurnMode
+from casebound.replay_verdict import FaultKind
 from tests.replay.replaying import replay_here
 from tests.support.histories import load, names
 from tests.support.scenarios import SCENARIOS
@@ -75,13 +75,16 @@ CASES = [
 async def test_a_step_that_moved_is_noticed_by_every_history_that_has_it(
     monkeypatch: pytest.MonkeyPatch, step: str, mutation: Callable[..., object], name: str, caught: bool
 ) -> None:
-    """NondeterminismError where the run came to the step; a history without it replays as before."""
+    """And told, with the event and what is asked for instead; a history without the step replays as before."""
     monkeypatch.setattr(AgentRun, step, mutation)
+    fault = (await replay_here(load(name))).fault
     if not caught:
-        await replay_here(load(name))
+        assert fault is None
         return
-    with pytest.raises(NondeterminismError):
-        await replay_here(load(name))
+    assert fault is not None
+    assert fault.kind is FaultKind.NONDETERMINISM
+    assert fault.event_id is not None
+    assert fault.asked
 
 
 @pytest.mark.parametrize("name", ["reported", "parallel_calls", "settled_by_the_finalizer"])
@@ -93,5 +96,6 @@ async def test_calls_started_in_another_order_are_noticed(monkeypatch: pytest.Mo
         init(self, state, turn.model_copy(update={"calls": turn.calls[::-1]}))
 
     monkeypatch.setattr(TurnCalls, "__init__", reversed_calls)
-    with pytest.raises(NondeterminismError):
-        await replay_here(load(name))
+    fault = (await replay_here(load(name))).fault
+    assert fault is not None
+    assert fault.kind is FaultKind.NONDETERMINISM

@@ -13,20 +13,21 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from google.protobuf.message import Message
-from temporalio.api.common.v1 import Payload
 from temporalio.client import WorkflowHistory
 
 from boundary.contracts import JsonObject
 from casebound.converter import casebound_data_converter
+from casebound.replay_payloads import payloads
 from casebound.worker import store_over
 from tests.support import temporal, tree
 from tests.support.runs import Harness
 from tests.support.scenarios import SCENARIOS, Scenario
 from tests.support.scenarios_unsteered import Breakable
+
+__all__ = ["payloads"]
 
 DIRECTORY = tree.ROOT / "tests" / "histories"
 
@@ -67,31 +68,10 @@ def load(name: str) -> WorkflowHistory:
     return WorkflowHistory.from_json(f"casebound-{name}", (DIRECTORY / f"{name}.json").read_text())
 
 
-def payloads(message: Message) -> Iterator[Payload]:
-    """Find every payload in a history or a part of it, in order."""
-    if isinstance(message, Payload):
-        yield message
-        return
-    for field, value in message.ListFields():
-        if field.type != field.TYPE_MESSAGE:
-            continue
-        for part in _parts(value):
-            yield from payloads(part)
-
-
 def text_of(history: WorkflowHistory) -> str:
     """All text a history holds. Its JSON form would not do: payloads stand there as base64."""
     data = b"\n".join(event.SerializeToString() for event in history.events)
     return data.decode("utf-8", "replace")
-
-
-def _parts(value: Any) -> Iterator[Message]:
-    if isinstance(value, Message):
-        yield value
-    elif hasattr(value, "values"):
-        yield from (part for part in value.values() if isinstance(part, Message))
-    else:
-        yield from (part for part in value if isinstance(part, Message))
 
 
 # --- recording ---

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
-from temporalio.worker import Replayer
 
 from activities.contracts import PlanInput, PlannerRef, RunInput, RunLimits, RunResult
 from activities.planners.port import Planner, RequestedCall, RunView, Turn
@@ -26,13 +25,10 @@ from activities.stored import RunBrief, StoredTurn
 from boundary.contracts import InvocationStatus, JsonValue
 from boundary.store import StoredInvocation
 from boundary.tools import Tool
-from casebound.converter import casebound_data_converter
+from casebound.replay import replay as replay_history
 from casebound.settings import Settings, WorkerSettings
-from casebound.worker import Store, open_worker, sandbox
+from casebound.worker import Store, open_worker
 from workflows.agent_run import AgentRun
-
-REPLAY_LIMIT_S = 30
-"""A history that cannot be replayed may hang the core; no test waits longer."""
 
 RunHandle = WorkflowHandle[AgentRun, RunResult]
 
@@ -188,9 +184,9 @@ async def check(finished: Finished) -> None:
 
 
 async def replay(history: WorkflowHistory) -> None:
-    """Replay a history with the workflow code at hand, in the sandbox."""
-    replayer = Replayer(workflows=[AgentRun], data_converter=casebound_data_converter, workflow_runner=sandbox())
-    await asyncio.wait_for(replayer.replay_workflow(history), REPLAY_LIMIT_S)
+    """Hold a history against the code that made it: it replays in the sandbox, and asks for just the same."""
+    verdict = await replay_history(history)
+    assert verdict.same, verdict
 
 
 SOON = timedelta(seconds=20)
