@@ -19,7 +19,7 @@ from activities.heartbeat import ActivityAttempt, attempt, of_run
 from activities.masking import masked_trace, masked_turn
 from activities.planners.port import PastTurn, Planner, PlannerError, Turn
 from activities.run_memory import RunMemory
-from activities.stored import RunBrief, StoredTurn
+from activities.stored import RunBrief, StoredTurn, read_stored
 from activities.turns import bound_turn, turn_key
 from boundary.contracts import CallError, ToolBoundaryResult, ToolCall, call_error
 from boundary.errors import CaseboundError, ErrorCode
@@ -62,8 +62,8 @@ class Planning:
                 key = turn_key(plan)
                 brief, stored = await self._runs.turn(plan.run_id, key, now_ms=current.now_ms())
                 if stored is not None:
-                    return StoredTurn.model_validate_json(stored).turn
-                return await self._make(plan, key, RunBrief.model_validate_json(brief), current)
+                    return read_stored(StoredTurn, stored).turn
+                return await self._make(plan, key, read_stored(RunBrief, brief), current)
 
     async def _make(self, plan: PlanInput, key: str, brief: RunBrief, current: ActivityAttempt) -> PlannedTurn:
         planner = self._planners.get(brief.planner.kind)
@@ -84,7 +84,7 @@ class Planning:
         stored = await self._runs.put_turn(
             plan.run_id, key, plan.parent, made.model_dump_json().encode(), now_ms=current.now_ms()
         )
-        return StoredTurn.model_validate_json(stored).turn
+        return read_stored(StoredTurn, stored).turn
 
     def _bounded(self, turn: Turn, key: str, plan: PlanInput) -> StoredTurn:
         return masked_turn(bound_turn(turn, turn_key=key, plan=plan), self._redactor)

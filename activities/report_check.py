@@ -14,7 +14,7 @@ from activities.contracts import CHECK_REPORT, CheckedReport, CheckReportInput
 from activities.edge import codes_only
 from activities.heartbeat import attempt, of_run
 from activities.masking import masked_claims, masked_lines
-from activities.stored import StoredTurn
+from activities.stored import StoredTurn, read_stored
 from boundary.errors import RecordExpired
 from boundary.guard import EvidenceGuard, EvidenceRecord
 from boundary.record import sha256_hex
@@ -46,7 +46,7 @@ class ReportChecks:
                 _, stored = await self._runs.turn(request.run_id, request.turn_key, now_ms=now_ms)
                 if stored is None:
                     raise RecordExpired(f"turn {request.turn_key!r} of run {request.run_id!r} was lost")
-                turn = StoredTurn.model_validate_json(stored)
+                turn = read_stored(StoredTurn, stored)
                 if turn.report is None:
                     return CheckedReport(faults=turn.turn.faults, usable=False)
                 checked = await self._guard.check(request.run_id, turn.report, request.seen, now_ms=now_ms)

@@ -12,9 +12,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from activities.stored import StoredTurn
+from activities.stored import StoredTurn, read_stored
 from boundary.contracts import ToolBoundaryResult
-from boundary.run_index import RunIndex
+from boundary.errors import RecordExpired
+from boundary.run_index import CHAIN_MAX_BYTES, RunIndex
 from boundary.store import InvocationStore, StoredInvocation
 
 MEMORY_MAX_BYTES = 64 * 1024 * 1024
@@ -48,7 +49,7 @@ class RunMemory:
         """Give the turn and its ancestors, oldest first, in one round trip; two where something was forgotten.
 
         Raises:
-            RecordExpired: the run's index has expired or was lost.
+            RecordExpired: the run's index, or a turn of it, has expired or was lost.
             StoreUnavailable: the store did not answer.
         """
         until = self._latest.get(run_id)
@@ -79,7 +80,10 @@ class RunMemory:
 
     async def _read(self, run_id: str, turn_key: str, until: str | None, now_ms: int) -> list[StoredTurn]:
         rows = await self._runs.chain(run_id, turn_key, now_ms=now_ms, until=until)
-        turns = [StoredTurn.model_validate_json(row) for row in rows]
+        turns = [read_stored(StoredTurn, row) for row in rows]
+        before = turns[0].input.parent if turns else turn_key
+        if before not in (None, until) and sum(len(row) for row in rows) <= CHAIN_MAX_BYTES:
+            raise RecordExpired(f"turn {before!r} of run {run_id!r} was lost")
         for turn, row in zip(turns, rows, strict=True):
             self._keep(("turn", run_id, turn.turn.turn_key), _Kept(turn, len(row), 0))
         return turns

@@ -6,6 +6,10 @@ in the store only; what crosses the Temporal line is in `contracts`.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from pydantic import ValidationError
+
 from activities.contracts import (
     CatalogEntry,
     PlanInput,
@@ -13,7 +17,22 @@ from activities.contracts import (
     PlannerRef,
 )
 from boundary.contracts import Frozen
+from boundary.errors import RecordExpired
 from boundary.report import Report
+
+_Model = TypeVar("_Model", bound=Frozen)
+
+
+def read_stored(model: type[_Model], text: bytes) -> _Model:
+    """Read what a run keeps in its index.
+
+    Raises:
+        RecordExpired: it is not what was written there, so what was is gone.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError:
+        raise RecordExpired(f"a {model.__name__} of the run's index was altered or lost") from None
 
 
 class RunBrief(Frozen):

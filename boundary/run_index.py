@@ -59,10 +59,10 @@ class RunIndex:
         return await self._put(run_id, "summary", {"summary": summary}, now_ms)
 
     async def turn(self, run_id: str, turn_key: str, *, now_ms: int) -> tuple[bytes, bytes | None]:
-        """Read the brief and one turn (None: not there). Raises RecordExpired without an index."""
+        """Read the brief and one turn (None: not there). Raises RecordExpired without an index or its brief."""
         field_name = f"turn:{turn_key}"
         [row] = await self._backend.read([self._keys.run(run_id)], ["brief", field_name], now_ms=now_ms)
-        if row is None:
+        if row is None or "brief" not in row:
             raise RecordExpired(f"the index of run {run_id!r} has expired or was lost")
         return row["brief"], row.get(field_name)
 

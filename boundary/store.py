@@ -16,6 +16,8 @@ from boundary.backend import Backend, Created, Existing, Expired, Replaced
 from boundary.contracts import (
     AdmittedCall,
     CallError,
+    EvidenceStatus,
+    InvocationStatus,
     ToolBoundaryResult,
     ToolCallOutcome,
     call_error,
@@ -46,6 +48,7 @@ from boundary.record import (
 from boundary.strict_json import load
 
 IDENTITY = "record"
+_ALTERED = "the stored result is not the one that was recorded, by its digest: what was recorded is gone; ask again"
 TAKE_OVER_TRIES = 20
 """Lost compare-and-sets in a row before an attempt gives way to Temporal's retry."""
 
@@ -59,6 +62,8 @@ class StoredInvocation:
     """The `record` field, byte for byte: what `replace` must be given and history's digest is of."""
     raw: bytes | None = None
     agent_result: bytes | None = None
+    altered: bool = False
+    """A body that was asked for is not the one of the record, by its digest, and was left out."""
 
     @property
     def bytes(self) -> int:
@@ -83,13 +88,15 @@ class StoredInvocation:
 
     def agent_view(self) -> ToolBoundaryResult:
         """Say what the agent may see of the settled call."""
-        record = self.record
+        record, error = self.record, self.record.error
+        if self.altered:
+            error = call_error(ErrorCode.RECORD_EXPIRED, _ALTERED)
         return ToolBoundaryResult(
             tool_call_id=record.tool_call_id,
             tool_name=record.tool_name,
-            status=record.status,
-            evidence_status=record.evidence_status,
-            error=record.error,
+            status=InvocationStatus.ERROR if self.altered else record.status,
+            evidence_status=EvidenceStatus.ERROR if self.altered else record.evidence_status,
+            error=error,
             agent_result=load(self.agent_result) if self.agent_result is not None else None,
             truncated=record.truncated,
         )
@@ -200,9 +207,7 @@ class InvocationStore:
         for call_id, row in zip(tool_call_ids, rows, strict=True):
             record = _readable((row or {}).get(IDENTITY, b""))
             if row is not None and record is not None:
-                found[call_id] = StoredInvocation(
-                    record, row[IDENTITY], row.get("raw_response"), row.get("agent_result")
-                )
+                found[call_id] = _verified(record, row, bodies)
         return found
 
     async def _create(self, fresh: CanonicalInvocation, now_ms: int) -> Created | Existing | Expired:
@@ -288,6 +293,17 @@ def _settled_bytes(held: StoredInvocation, settlement: Settlement, now_ms: int) 
     done = settled(held.record, settlement, now_ms=now_ms)
     kept = settlement.kept
     return StoredInvocation(done, encode(done), kept.get("raw_response"), kept.get("agent_result"))
+
+
+def _verified(record: CanonicalInvocation, row: dict[str, bytes], asked: Sequence[str]) -> StoredInvocation:
+    """Take the bodies that are the record's; a READY record has both."""
+    digests = {"raw_response": record.sha256.raw, "agent_result": record.sha256.agent_result}
+    bodies = {name: row[name] for name in asked if name in row and sha256_hex(row[name]) == digests[name]}
+    missing = [name for name in asked if name not in bodies]
+    altered = any(name in row or record.status is InvocationStatus.READY for name in missing)
+    return StoredInvocation(
+        record, row[IDENTITY], bodies.get("raw_response"), bodies.get("agent_result"), altered=altered
+    )
 
 
 def _readable(value: bytes) -> CanonicalInvocation | None:
