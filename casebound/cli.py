@@ -139,11 +139,41 @@ def setup() -> None:
 
 
 @app.command()
-def show(run: Run, as_json: AsJson = False, config: Config = None) -> None:
+def runs(
+    text: Annotated[str, typer.Argument(help="Only runs whose question has this in it.")] = "",
+    outcome: Annotated[str, typer.Option(metavar="OUTCOME", help="Only runs that ended so: REPORTED, ...")] = "",
+    owner: Annotated[str, typer.Option(help="Only runs that this person asked for.")] = "",
+    running: Annotated[bool, typer.Option("--running", help="Only runs that have not ended.")] = False,
+    since: Annotated[
+        timedelta | None, typer.Option(parser=_duration, metavar="DURATION", help="Only runs started since: 1d, 2h.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Runs listed at most.")] = 50,
+    stored: Annotated[bool, typer.Option("--stored", help="Also runs that only the store still has; slower.")] = False,
+    as_json: AsJson = False,
+    config: Config = None,
+) -> None:
+    """List runs, the latest first."""
+    from casebound.commands.runs import RunsOptions
+    from casebound.commands.runs import runs as command
+    from casebound.run_list import Wanted
+
+    wanted = Wanted(text=text, outcome=outcome.upper(), owner=owner, running=running, since=since)
+    _leave(lambda: command(RunsOptions(wanted, limit, stored, as_json, config)))
+
+
+@app.command()
+def show(
+    run: Run,
+    as_json: AsJson = False,
+    timeline: Annotated[bool, typer.Option("--timeline", help="What happened when, instead of the report.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Wait for the end of a run that goes on.")] = False,
+    config: Config = None,
+) -> None:
     """Print the report of a run, or how far it is."""
+    from casebound.commands.show import ShowOptions
     from casebound.commands.show import show as command
 
-    _leave(lambda: command(run, config, as_json=as_json))
+    _leave(lambda: command(ShowOptions(run, config, json=as_json, timeline=timeline, watch=watch)))
 
 
 @app.command()

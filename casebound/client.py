@@ -125,15 +125,16 @@ async def start_run(client: Client, request: RunInput, *, task_queue: str, sourc
     request = request.model_copy(update={"search_attributes": known})
     workflow_id = new_workflow_id()
     planner = f"{request.planner.kind} {request.planner.name}".strip()
+    summary = shorten(request.question, SUMMARY_MAX)
     started = await client.start_workflow(
         AgentRun.run,
         request,
         id=workflow_id,
         task_queue=task_queue,
         id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-        static_summary=shorten(request.question, SUMMARY_MAX),
+        static_summary=summary,
         static_details=_details(request, planner, source),
-        memo={"planner": planner, "source": source},
+        memo={"question": summary, "planner": planner, "source": source},
         search_attributes=_owner_attribute(request.owner, known),
     )
     missing = tuple(name for name in search_attributes.ALL if name not in known)
@@ -233,7 +234,8 @@ async def _describe(client: Client, workflow_id: str) -> FoundRun | None:
         workflow_id=described.id,
         run_id=info.first_run_id or described.run_id,
         status=described.status,
-        question=await described.static_summary() or "",
+        # The executions a long run goes on in have no summary, but its memo.
+        question=await described.static_summary() or (await described.memo()).get("question", ""),
         started_at=described.start_time,
         closed_at=described.close_time,
     )

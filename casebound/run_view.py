@@ -146,6 +146,16 @@ async def view_run(known: KnownRun, store: EvidenceStore, redactor: Redactor) ->
     return _view(known, result, brief, calls, remarks)
 
 
+async def all_records(run_id: str, store: EvidenceStore, now_ms: int) -> dict[str, StoredInvocation]:
+    """Read the records of all calls the run's turns asked for, by id, without raw responses.
+
+    Raises:
+        StoreUnavailable: the store did not answer.
+    """
+    index = await store.runs.read(run_id, now_ms=now_ms)
+    return {} if index is None else await _records(run_id, _chain(index), store, now_ms)
+
+
 def view_without_store(known: KnownRun) -> RunView:
     """Make the view of a run whose evidence is gone or out of reach."""
     listed = known.result.calls if known.result else ()

@@ -37,7 +37,7 @@ from activities.contracts import (
 )
 from boundary.report import Verdict
 from workflows import activity_calls
-from workflows.attributes import OUTCOME, VERDICT
+from workflows.attributes import FIRST_RUN, OUTCOME, VERDICT
 from workflows.budget import Ledger
 from workflows.carrying import next_input, take_over
 from workflows.clock import now_ms
@@ -86,7 +86,7 @@ class AgentRun(SteeredRun):
             await self._leave_summary(await conducting or self._close(CANCELLED, CheckedReport()))
             raise
         if result is None:
-            workflow.continue_as_new(next_input(self._state))
+            workflow.continue_as_new(next_input(self._state), memo={**workflow.memo(), FIRST_RUN: self._state.run_id})
         return result
 
     async def _conduct(self) -> RunResult | None:
@@ -220,7 +220,7 @@ class AgentRun(SteeredRun):
         )
         self._publish({OUTCOME: result.outcome, VERDICT: result.verdict})
         self._show("closed")
-        workflow.set_current_details(closed_details(result, state.progress()))
+        workflow.set_current_details(closed_details(result, state.progress(), state.input.owner))
         return result
 
     async def _plan(self, mode: TurnMode, faults: tuple[str, ...] = ()) -> PlannedTurn | Conclusion:

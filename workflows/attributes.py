@@ -7,4 +7,7 @@ from temporalio.common import SearchAttributeKey
 OUTCOME = SearchAttributeKey.for_keyword("CaseboundOutcome")
 VERDICT = SearchAttributeKey.for_keyword("CaseboundVerdict")
 OWNER = SearchAttributeKey.for_keyword("CaseboundOwner")
+FIRST_RUN = "run_id"
+"""Memo of the executions a long run goes on in: the run id of the first, by which the run is known."""
+
 ALL = (OUTCOME, VERDICT, OWNER)

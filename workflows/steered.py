@@ -104,7 +104,9 @@ class SteeredRun:
     def _show(self, phase: Phase | None = None) -> None:
         """Tell what the run is doing, where people look for it in the Temporal UI."""
         self._state.phase = phase or self._state.phase
-        workflow.set_current_details(current_details(self._state.progress()))
+        asked = self._state.input
+        details = current_details(self._state.progress(), asked.question, asked.owner)
+        workflow.set_current_details(details)
 
 
 def _ms(seconds: float) -> int:

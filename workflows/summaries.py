@@ -48,9 +48,11 @@ def call_summary(call_index: int, tool_name: str, arguments: str | ReplacedText)
     return summary
 
 
-def current_details(progress: RunProgress) -> str:
-    """Show budget, state and the latest calls as Markdown."""
+def current_details(progress: RunProgress, question: str, owner: str) -> str:
+    """Show what was asked, state, budget and the latest calls as Markdown."""
     lines = [
+        _asked(question, owner),
+        "",
         f"**{progress.state}**, turn {progress.turn} ({progress.mode}), deadline {_time(progress.deadline_ms)}",
         *_steered(progress),
         *_tables(progress),
@@ -58,9 +60,10 @@ def current_details(progress: RunProgress) -> str:
     return "\n".join(lines)
 
 
-def closed_details(result: RunResult, progress: RunProgress) -> str:
-    """Show why the run ended, what was proven, and what could not be checked, as Markdown."""
-    lines = [f"**{result.outcome}**, **{result.verdict}**" + (f": {_cell(result.detail)}" if result.detail else "")]
+def closed_details(result: RunResult, progress: RunProgress, owner: str) -> str:
+    """Show what was asked, why the run ended, what was proven and what could not be checked, as Markdown."""
+    lines = [_asked(result.question, owner), ""]
+    lines += [f"**{result.outcome}**, **{result.verdict}**" + (f": {_cell(result.detail)}" if result.detail else "")]
     for claim in result.claims[:CLAIMS_SHOWN]:
         cited = ", ".join(dict.fromkeys(citation.tool_call_id for citation in claim.citations))
         lines += ["", f"- {claim.standing}: {_cell(claim.text)} (calls: {_cell(cited) or 'none'})"]
@@ -86,6 +89,10 @@ def _tables(progress: RunProgress) -> list[str]:
         lines += ["", "| # | call | tool | arguments | state | result |", "|---|---|---|---|---|---|"]
         lines += [_line(call) for call in progress.calls]
     return lines
+
+
+def _asked(question: str, owner: str) -> str:
+    return f"{_cell(question)} (asked by {_cell(owner) or 'nobody named'})"
 
 
 def _steered(progress: RunProgress) -> list[str]:

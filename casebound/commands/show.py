@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from temporalio.client import WorkflowFailureError
@@ -16,12 +19,15 @@ from boundary.strict_json import load
 from casebound.cli_errors import Exit, UsageError, tell
 from casebound.client import FoundRun, find_run, run_handle
 from casebound.commands.follow import failure_text
-from casebound.commands.output import print_lines, print_report
+from casebound.commands.output import print_lines, print_report, progress_view
 from casebound.commands.session import Session, open_session
+from casebound.progress import show_last, watch
 from casebound.render import run_json
 from casebound.render_evidence import evidence_lines
-from casebound.run_view import KnownRun, view_run
+from casebound.render_timeline import timeline_lines
+from casebound.run_view import KnownRun, all_records, view_run
 from casebound.settings import load_settings
+from casebound.timeline import of_calls, of_history
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,67 @@ class EvidenceOptions:
     config: Path | None
 
 
-async def show(run: str, config: Path | None, *, as_json: bool) -> int:
-    """Print the report of a run, or how far it is."""
-    settings = load_settings(config)
+@dataclass(frozen=True)
+class ShowOptions:
+    """The command line of `show`."""
+
+    run: str
+    config: Path | None
+    json: bool = False
+    timeline: bool = False
+    watch: bool = False
+
+
+async def show(options: ShowOptions) -> int:
+    """Print the report of a run, how far it is, or what happened when."""
+    settings = load_settings(options.config)
     async with open_session(settings, serve=False) as session:
-        view = await view_run(await _known(session, run), session.store, Redactor(settings.secret_values()))
-        if as_json:
+        if options.watch:
+            await _until_its_end(session, options.run)
+        known, redactor = await _known(session, options.run), Redactor(settings.secret_values())
+        if options.timeline:
+            await _print_timeline(session, known, redactor, as_json=options.json)
+            return Exit.OK
+        view = await view_run(known, session.store, redactor)
+        if options.json:
             print(run_json(view), flush=True)
         else:
             print_report(view, session.place)
         return Exit.OK
+
+
+async def _until_its_end(session: Session, name: str) -> None:
+    """Show the progress of a run until it ends; an interrupt leaves the run alone."""
+    found = await find_run(session.client, name)
+    if found is None or not found.running:
+        return
+    handle, view = run_handle(session.client, found.workflow_id), progress_view()
+    unheard = f"no worker answers for the run (task queue {session.task_queue!r}): it goes on once one does"
+    watching = asyncio.create_task(watch(handle, view, unheard, timedelta.max))
+    try:
+        with suppress(WorkflowFailureError):
+            await handle.result()
+        await show_last(handle, view)
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        view.close()
+
+
+async def _print_timeline(session: Session, known: KnownRun, redactor: Redactor, *, as_json: bool) -> None:
+    now_ms = await session.store.backend.now_ms()
+    records = await all_records(known.run_id, session.store, now_ms)
+    moments = list(of_calls(records.values()))
+    found = await find_run(session.client, known.workflow_id) if known.workflow_id else None
+    if found is not None:
+        moments += [moment async for moment in of_history(session.client, found)]
+    masked = [one.model_copy(update={"detail": redactor.text(one.detail)[0]}) for one in moments]
+    if as_json:
+        ordered = sorted(masked, key=lambda moment: moment.at)
+        moments_json = [moment.model_dump(mode="json") for moment in ordered]
+        print(json.dumps({"run_id": known.run_id, "timeline": moments_json}, ensure_ascii=False, indent=2), flush=True)
+    else:
+        print_lines(timeline_lines(masked))
 
 
 async def evidence(options: EvidenceOptions) -> int:

@@ -42,7 +42,7 @@ async def test_a_diagnosis_prints_its_report_and_its_evidence_can_be_read(place:
     assert json.loads(raw.stdout) == {"answer": 1, "secret": "only in raw"}
     described = await place.client.get_workflow_handle(printed["workflow_id"]).describe()
     assert await described.static_summary() == "What?"
-    assert await described.memo() == {"planner": "runbook book.yaml", "source": "casebound.toml"}
+    assert await described.memo() == {"question": "What?", "planner": "runbook book.yaml", "source": "casebound.toml"}
     attributes = described.typed_search_attributes
     assert [attributes.get(key) for key in ALL] == ["REPORTED", "SUPPORTED", "me"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 
 import pytest
 
@@ -11,6 +13,8 @@ from tests.casebound.attached import RUNBOOK, Place, answer_first_only, until_se
 from tests.support.tools import FakeTool, show_raw
 
 pytestmark = pytest.mark.timeout(180)
+
+ME = os.environ.get("USER", "")
 
 BOOK = RUNBOOK.replace(
     "    when: first.found\n",
@@ -40,8 +44,20 @@ async def test_pause_extend_note_resume_and_stop_from_another_terminal(place: Pl
         assert (await place.casebound("stop", run_id, "--reason", "enough")).returncode == 0
         code, out, err = await programs.ended(process)
         printed = json.loads(out)
+        timeline = (await place.casebound("show", run_id, "--timeline")).stdout
     assert (code, printed["outcome"]) == (0, "STOPPED")
     assert "paused by ada: release" in err
+    told = [re.split(r" \+\w+  ", line)[1] for line in timeline.splitlines()]
+    steered = [line for line in told if not line.startswith("#")]
+    assert steered[0] == "started"
+    assert steered[1:4] == [
+        "pause  by ada: release",
+        f"extend  by {ME}: seconds 300.0",
+        f"note  by {ME}: look at three",
+    ]
+    assert [line.split("  ")[0] for line in steered[4:]] == ["resume", "stop", "completed"]
+    assert "#1 probe began  first" in told
+    assert "#1 probe ended  EVIDENCE_FOUND" in told
 
 
 async def test_a_duration_that_is_none_is_told(place: Place) -> None:

@@ -156,13 +156,14 @@ UNESCAPED_PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 @given(st.lists(LINES, max_size=5))
 def test_current_details_are_a_table_whatever_stands_in_it(calls: list[CallProgress]) -> None:
     """One line per call, six cells each, no markup from a cell, and writable."""
-    details = current_details(progress(*calls))
+    details = current_details(progress(*calls), "What?", "ada")
     assert details.encode()
     lines = details.splitlines()
-    assert lines[0] == "**calling**, turn 1 (plan), deadline 1970-01-01 00:00:00 UTC"
-    rows = lines[8:] if calls else []
+    assert lines[0] == "What? (asked by ada)"
+    assert lines[2] == "**calling**, turn 1 (plan), deadline 1970-01-01 00:00:00 UTC"
+    rows = lines[10:] if calls else []
     assert len(rows) == len(calls)
-    assert len(lines) == (8 + len(calls) if calls else 5)
+    assert len(lines) == (10 + len(calls) if calls else 7)
     for row in rows:
         assert len(UNESCAPED_PIPE.findall(row)) == 7
         assert "`" not in row
@@ -181,7 +182,7 @@ def test_who_paused_a_run_and_what_waits_for_its_planner_is_shown() -> None:
     """Without markup of their own."""
     pause = Pause(since_ms=60_000, by="ada | `x`", reason="<b>")
     shown = progress().model_copy(update={"paused": pause, "notes_pending": 2})
-    details = current_details(shown)
+    details = current_details(shown, "q", "")
     assert "**paused** since 1970-01-01 00:01:00 UTC by ada \\| 'x': &lt;b>" in details
     assert "notes for the planner's next turn: 2" in details
 
@@ -195,7 +196,7 @@ def test_usage_is_shown_with_its_limit_where_there_is_one() -> None:
             )
         }
     )
-    assert "| 3 of 50 | 1 | 0 | 9 |" in current_details(shown)
+    assert "| 3 of 50 | 1 | 0 | 9 |" in current_details(shown, "q", "")
 
 
 def test_the_details_of_a_run_that_ended_say_why_and_what_was_proven() -> None:
@@ -219,8 +220,8 @@ def test_the_details_of_a_run_that_ended_say_why_and_what_was_proven() -> None:
         started_at_ms=0,
         ended_at_ms=1,
     )
-    lines = closed_details(result, progress()).splitlines()
-    assert lines[0] == "**STOPPED**, **PARTIAL**: enough \\| seen"
+    lines = closed_details(result, progress(), "").splitlines()
+    assert lines[2] == "**STOPPED**, **PARTIAL**: enough \\| seen"
     assert "- proven: it was &lt;b>one&lt;/b> (calls: step\\|1)" in lines
     assert "- unproven: guess (calls: none)" in lines
     assert "could not be checked: 3 calls, listed in the result" in lines
