@@ -112,13 +112,18 @@ class Stage:
     async def sample(self) -> Sample:
         """Ask the worker what it holds."""
         assert self.worker.stdin is not None
+        assert self.worker.stdout is not None
         self.worker.stdin.write(b"\n")
-        return Sample.model_validate_json(await _said(self.worker, "{"))
+        return Sample.model_validate_json(await asyncio.wait_for(self.worker.stdout.readline(), STARTED_S))
 
     async def connected(self) -> int:
         """Count the worker's connections, as the server sees them."""
         clients = cast("list[dict[str, Any]]", await self.redis.client_list())
         return sum(client["name"] == self.prefix for client in clients)
+
+    async def emptied(self) -> bool:
+        """Tell whether no record and no run is left in the store."""
+        return not await self.store.backend.keys_with(f"{self.prefix}:")
 
     async def cached_workflows(self) -> int:
         """Ask the worker's metrics how many workflows it keeps."""
@@ -176,8 +181,10 @@ async def _worker(order: Order, log: Path) -> AsyncGenerator[asyncio.subprocess.
             stderr=errors,
         )
     assert process.stdin is not None
+    assert process.stdout is not None
     try:
-        assert await asyncio.wait_for(_said(process, "serving"), STARTED_S), log.read_text(errors="replace")[-2000:]
+        said = await asyncio.wait_for(process.stdout.readline(), STARTED_S)
+        assert said == b"serving\n", log.read_text(errors="replace")[-2000:]
         yield process
     finally:
         process.stdin.close()
@@ -186,12 +193,3 @@ async def _worker(order: Order, log: Path) -> AsyncGenerator[asyncio.subprocess.
         except TimeoutError:
             process.kill()
             await process.wait()
-
-
-async def _said(process: asyncio.subprocess.Process, begins: str) -> str:
-    """Read the next line of the worker's that begins so, past what the SDK's core writes; empty: it has ended."""
-    assert process.stdout is not None
-    while line := (await process.stdout.readline()).decode(errors="replace"):
-        if line.startswith(begins):
-            return line
-    return ""

@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import gc
 import json
+import os
 import sys
 import threading
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -165,7 +167,7 @@ def sample(gauge: Gauge, pool: Any, traced: bool) -> Sample:
     return taken
 
 
-async def serve(order: Order) -> None:
+async def serve(order: Order, say: Callable[[str], None]) -> None:
     """Serve, and say what was asked for, until stdin closes."""
     runtime = Runtime(
         telemetry=TelemetryConfig(metrics=PrometheusConfig(bind_address=f"127.0.0.1:{order.metrics_port}"))
@@ -185,13 +187,20 @@ async def serve(order: Order) -> None:
             tools=tools_of(gauge),
             planners={"numbered": NumberedPlanner()},
         ):
-            print("serving", flush=True)
+            say("serving")
             while await asyncio.to_thread(sys.stdin.readline):
-                print(sample(gauge, redis.connection_pool, order.traced).model_dump_json(), flush=True)
+                say(sample(gauge, redis.connection_pool, order.traced).model_dump_json())
+
+
+def answers() -> Callable[[str], None]:
+    """Keep stdout for answers alone: what else is written there, as the SDK's core does, goes where errors go."""
+    kept = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return lambda text: print(text, file=kept, flush=True)
 
 
 if __name__ == "__main__":
     told = Order.model_validate_json(sys.argv[1])
     if told.traced:
         tracemalloc.start()
-    asyncio.run(serve(told))
+    asyncio.run(serve(told, answers()))
