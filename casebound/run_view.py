@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
 from activities.contracts import CallResult, FailedCall, RunBudget, RunOutcome, RunResult
-from activities.stored import RunBrief, StoredTurn
+from activities.stored import RunBrief, StoredTurn, read_stored
 from boundary.backend import Backend
 from boundary.contracts import (
     CallError,
@@ -26,13 +26,13 @@ from boundary.contracts import (
     ToolCall,
     call_error,
 )
-from boundary.errors import ErrorCode
+from boundary.errors import ErrorCode, RecordExpired
 from boundary.ids import is_tool_call_id
 from boundary.redaction import Redactor
 from boundary.report import CheckedClaim, Verdict
 from boundary.run_index import IndexedRun, RunIndex
 from boundary.store import InvocationStore, StoredInvocation
-from boundary.strict_json import StrictJsonError, load, parse_object
+from boundary.strict_json import StrictJsonError, parse_object
 
 Arguments = JsonObject | str | ReplacedText | None
 """Of a call as the planner gave them, secrets masked: the object, or the text that is none; None: not kept."""
@@ -136,10 +136,12 @@ async def view_run(known: KnownRun, store: EvidenceStore, redactor: Redactor) ->
     if index is None:
         return view_without_store(known)
     result = known.result
-    if result is None and index.summary is not None:
-        result = RunResult.model_validate_json(index.summary)
-    brief = RunBrief.model_validate_json(index.brief)
-    chain = _chain(index)
+    try:
+        if result is None and index.summary is not None:
+            result = read_stored(RunResult, index.summary)
+        brief, chain = read_stored(RunBrief, index.brief), _chain(index)
+    except RecordExpired:  # somebody altered it: as good as gone
+        return view_without_store(known)
     found = await _records(known.run_id, chain, store, now_ms)
     calls = tuple(_call_view(one, found, redactor) for one in _requested(chain))
     remarks = tuple(redactor.text(remark)[0] for remark in _remarks(chain))
@@ -198,7 +200,7 @@ def _requested(chain: Sequence[StoredTurn]) -> list[_Requested]:
 
 def _chain(index: IndexedRun) -> list[StoredTurn]:
     """Follow the parents from the last turn, oldest first; turns beside the chain were never acted on."""
-    turns = {key: StoredTurn.model_validate_json(text) for key, text in index.turns.items()}
+    turns = {key: read_stored(StoredTurn, text) for key, text in index.turns.items()}
     key = max(turns, key=lambda key: turns[key].input.number, default=None)
     chain: list[StoredTurn] = []
     while key is not None and key in turns:
@@ -238,19 +240,19 @@ def _call_view(requested: _Requested, found: dict[str, StoredInvocation], redact
 
 
 def _recorded(stored: StoredInvocation, redactor: Redactor) -> CallView:
-    record = stored.record
+    record, seen = stored.record, stored.agent_view()
     return CallView(
         tool_call_id=record.tool_call_id,
         tool_name=record.tool_name,
         turn=record.turn,
         arguments=_masked(record.request.arguments, redactor),
-        status=record.status,
-        evidence_status=record.evidence_status,
-        error=record.error,
+        status=seen.status,
+        evidence_status=seen.evidence_status,
+        error=seen.error,
         executions=record.executions,
         raw_bytes=record.sizes.raw or 0,
         agent_result_bytes=record.sizes.agent_result or 0,
-        agent_result=load(stored.agent_result) if stored.agent_result is not None else None,
+        agent_result=seen.agent_result,
     )
 
 

@@ -121,6 +121,8 @@ async def _attached(settings: Settings, opened: AsyncExitStack, workers_needed: 
     logging.getLogger().addHandler(logging.NullHandler())
     client = await connect_configured()
     store = await open_checked_store(settings, opened)
+    for warning in store.warnings:
+        say(f"warning: {warning}")
     queue = settings.worker.task_queue
     if workers_needed and not await has_worker(client, queue):
         raise UsageError(

@@ -115,7 +115,9 @@ async def evidence(options: EvidenceOptions) -> int:
         body = stored.raw if options.raw else stored.agent_result
         if body is None:
             what = "raw response" if options.raw else "agent result"
-            tell(f"the record has no {what}")
+            tell(
+                f"the stored {what} is not the one that was recorded" if stored.altered else f"the record has no {what}"
+            )
             return Exit.UNPROVEN
         print(json.dumps(load(body), ensure_ascii=False, indent=2), flush=True)
         return Exit.OK

@@ -15,8 +15,10 @@ from activities.stored import RunBrief
 from boundary.contracts import InvocationStatus, ToolBoundaryResult
 from boundary.errors import ErrorCode
 from boundary.memory_backend import MemoryBackend
+from boundary.redaction import Redactor
 from boundary.report import CitationStatus, Standing, Verdict
 from boundary.store import Owned, Settled
+from casebound.run_view import KnownRun, view_run
 from tests.support.calls import NOW_MS, admitted, ready
 from tests.support.runs import Harness, call, calls, cite, claim, report
 from tests.support.tools import FakeTool
@@ -122,6 +124,9 @@ async def test_an_altered_record_is_cited_by_nobody(
     assert (result.outcome, result.verdict) == (RunOutcome.REPORTED, Verdict.PARTIAL)
     [one] = result.claims
     assert (one.standing, [checked.status for checked in one.citations]) == (Standing.UNPROVEN, [citation])
+    shown = await view_run(KnownRun(result.run_id, "", result=result), runs_on.store, Redactor())
+    assert [called.tool_call_id for called in shown.calls] == ["a"]
+    assert view != GONE or shown.calls[0].status is InvocationStatus.ERROR
     if view == "left out":
         assert planner.seen == {}
     else:
@@ -156,6 +161,8 @@ async def test_a_run_whose_index_was_altered_has_lost_its_store(runs_on: Harness
     async with runs_on.worker(AskedAgain(somebody), [FakeTool()]):
         result = await (await runs_on.start()).result()
     assert (result.outcome, result.verdict, result.claims) == (RunOutcome.STORE_LOST, Verdict.INCONCLUSIVE, ())
+    shown = await view_run(KnownRun(result.run_id, "", result=result), runs_on.store, Redactor())
+    assert shown.outcome is RunOutcome.STORE_LOST
 
 
 @pytest.mark.parametrize("alter", [_not_json, _taken_away, _longer])
