@@ -121,6 +121,7 @@ class Stage:
     replayed: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
+    batch_began: float = 0
 
     def tally(self) -> str:
         """Say in one line what was played."""
@@ -137,6 +138,7 @@ class Stage:
 
     async def play(self, scripts: Sequence[Script]) -> list[Played]:
         """Carry all scripts out side by side; each must end in time."""
+        self.batch_began = time.monotonic()
         async with asyncio.timeout(LONGEST_S):
             return await asyncio.gather(*[self._run(script) for script in scripts])
 
@@ -178,8 +180,9 @@ class Stage:
             if not isinstance(error.cause, CancelledError):
                 raise AssertionError(f"ended with {error.cause!r}: {script!r}") from error
             return None
-        except asyncio.CancelledError:
-            raise AssertionError(f"did not end within {LONGEST_S} s: {script!r}") from None
+        except asyncio.CancelledError as error:
+            took_s = time.monotonic() - self.batch_began
+            raise AssertionError(f"left after {took_s:.0f} s of {LONGEST_S} s: {script!r}") from error
 
     async def _left(self, run_id: str) -> tuple[dict[str, StoredInvocation], dict[str, StoredTurn], RunResult | None]:
         now_ms = await self.store.backend.now_ms()
