@@ -80,13 +80,12 @@ def _tables(progress: RunProgress) -> list[str]:
     budget = progress.budget
     lines = [
         "",
-        "| tool calls | turns | bytes | tokens |",
+        _row("tool calls", "turns", "bytes", "tokens"),
         "|---|---|---|---|",
-        f"| {_usage(budget.tool_calls)} | {_usage(budget.turns)} "
-        f"| {_usage(budget.run_bytes)} | {_usage(budget.tokens)} |",
+        _row(*map(_usage, (budget.tool_calls, budget.turns, budget.run_bytes, budget.tokens))),
     ]
     if progress.calls:
-        lines += ["", "| # | call | tool | arguments | state | result |", "|---|---|---|---|---|---|"]
+        lines += ["", _row("#", "call", "tool", "arguments", "state", "result"), "|---|---|---|---|---|---|"]
         lines += [_line(call) for call in progress.calls]
     return lines
 
@@ -137,7 +136,12 @@ def _line(call: CallProgress) -> str:
     result = f"{call.error.code}: {call.error.message}" if call.error else call.preview
     state = call.state if call.evidence_status is None else f"{call.state} {call.evidence_status}"
     cells = (call.call_index or "", call.tool_call_id or "", call.tool_name, call.arguments, state, result)
-    return "| " + " | ".join(_cell(str(cell)) for cell in cells) + " |"
+    return _row(*(_cell(str(cell)) for cell in cells))
+
+
+def _row(*cells: str) -> str:
+    """Write a row; the Temporal UI puts no room of its own between two cells."""
+    return "| " + "&nbsp; | ".join(cells) + " |"
 
 
 def _cell(text: str) -> str:

@@ -196,7 +196,7 @@ def test_usage_is_shown_with_its_limit_where_there_is_one() -> None:
             )
         }
     )
-    assert "| 3 of 50 | 1 | 0 | 9 |" in current_details(shown, "q", "")
+    assert "| 3 of 50&nbsp; | 1&nbsp; | 0&nbsp; | 9 |" in current_details(shown, "q", "")
 
 
 def test_the_details_of_a_run_that_ended_say_why_and_what_was_proven() -> None:
