@@ -168,7 +168,10 @@ async def test_the_redis_user_may_do_what_the_store_does(confined_redis: str) ->
             {"record": b"[]", "expires_at_ms": str(now + 60_000).encode()}
         ]
         assert await backend.read_all(key, now_ms=now)
+        assert await backend.chain(key, start="t", until="", max_bytes=1, now_ms=now) == []
+        assert await backend.keys_with(key) == [key]
     assert await backend.store_id(keys.store())
+    assert await backend.warnings() == ()
     await client.aclose()
 
 
@@ -182,6 +185,9 @@ def test_the_redis_user_may_do_nothing_else(confined_redis: str) -> None:
             ["KEYS", "*"],
             ["CONFIG", "GET", "*"],
             ["DEL", "casebound-store"],
+            ["HDEL", "casebound:run:call", "record"],
+            ["PERSIST", "casebound:run:call"],
+            ["SCRIPT", "FLUSH"],
         ):
             with pytest.raises(NoPermissionError):
                 client.execute_command(*command)
