@@ -56,6 +56,11 @@ class WorkerProcess:
         except AssertionError as error:
             raise AssertionError(f"{error}; {self._told()}") from None
 
+    async def says_again(self, text: str, *, within_s: float) -> None:
+        """Wait until the worker says the text once more than now."""
+        said = self.said.count(text)
+        await wait_until(lambda: self.said.count(text) > said, description=f"{text!r} once more", timeout=within_s)
+
     async def ends(self, *, within_s: float = SOON_S) -> int:
         """Wait until the process is gone; returns its exit code, that of a signal is negative."""
         await wait_until(

@@ -19,7 +19,6 @@ import pytest
 from tests.crash.load import Tally, several_calls, under_load
 from tests.crash.processes import STARTED_S, WorkerProcess
 from tests.crash.stage import Stage
-from tests.support.waiting import wait_until
 
 SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
 MINUTES = float(os.environ.get("CASEBOUND_CHAOS_MINUTES", "10")) if SOAK else 0.1
@@ -62,10 +61,7 @@ class Chaos:
         """Do it to one of the workers; at the end there are two that serve."""
         struck = self.workers.pop(self.random.randrange(len(self.workers)))
         if not SOAK or self.random.random() < AIMED:
-            executed = struck.said.count("executed probe")
-            await wait_until(
-                lambda: struck.said.count("executed probe") > executed, description="a tool to strike", timeout=AIM_S
-            )
+            await struck.says_again("executed probe", within_s=AIM_S)
         self.done[fate] += 1
         if fate == "freeze":
             struck.send(signal.SIGSTOP)

@@ -17,7 +17,10 @@ ROUNDS = 20 if SOAK else 1
 GRACEFUL_S = 20.0
 """More than any tool takes, on a busy machine too."""
 
-WORK_S = 0.15
+WORK_S = 0.4
+
+BUSY_S = 60.0
+"""Longest wait for a worker under load to start a tool."""
 
 SHUT_OR_ASKED = (" cancelled worker_shutdown", " cancelled cancel_requested")
 TAKEN_OVER = ("settle failed: StaleAttempt", "found it settled by another")
@@ -40,6 +43,7 @@ async def test_a_rolling_restart_under_load_loses_and_cancels_nothing(stage: Sta
     async with under_load(stage, width=10) as tally:
         for _ in range(2 * ROUNDS):
             leaving = workers.pop(0)
+            await leaving.says_again("executed probe", within_s=BUSY_S)  # so that there is something to lose
             leaving.send(signal.SIGTERM)
             assert await leaving.ends(within_s=STARTED_S) == 0
             gone.append(leaving)
