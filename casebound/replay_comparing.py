@@ -143,11 +143,17 @@ def _timeouts(recorded: Any, asked: Any) -> Found:
     now = {name: _duration(asked, name) for name in _TIMEOUTS}
     whole = now["schedule_to_close_timeout"]
     for name in ("schedule_to_start_timeout", "start_to_close_timeout"):
-        now[name] = min((value for value in (now[name], whole) if value is not None), default=None)
+        now[name] = _shorter(now[name], whole)
+    if now["heartbeat_timeout"] is not None:
+        now["heartbeat_timeout"] = _shorter(now["heartbeat_timeout"], now["start_to_close_timeout"])
     for name, words in _TIMEOUTS.items():
         was, is_now = _duration(recorded, name), now[name]
         if was != is_now and not (is_now is None and whole is None):
             yield words, _seconds(was), _seconds(is_now)
+
+
+def _shorter(*durations: float | None) -> float | None:
+    return min((duration for duration in durations if duration is not None), default=None)
 
 
 def _retries(recorded: Message, asked: Message) -> Found:
