@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
-from temporalio.api.enums.v1 import EventType
+from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.converter import DataConverter
 from temporalio.worker import Replayer, WorkflowRunner
@@ -91,10 +92,11 @@ async def replay(
     check_history(history, workflow_types=[_type_of(workflow) for workflow in workflows])
     events = history.events
     started = events[0].workflow_execution_started_event_attributes
-    told = Verdict(history.workflow_id, started.original_execution_run_id, len(events))
+    reset_at, run_id = _last_reset(events)
+    told = Verdict(history.workflow_id, run_id or started.original_execution_run_id, len(events))
     if not any(event.HasField("workflow_task_completed_event_attributes") for event in events):
         return told  # No code has run yet; the core would wait for ever.
-    listening = ListeningRunner(runner or sandbox())
+    listening = ListeningRunner(runner or sandbox(), told.run_id)
 
     async def carry_out() -> BaseException | None:
         pool = ThreadPoolExecutor(1, thread_name_prefix="replay")
@@ -117,10 +119,20 @@ async def replay(
     plain = (await decoded(history, data_converter)).events
     # What follows a fault is another story.
     until = len(plain) if fault is None or fault.event_id is None else fault.event_id - 1
-    found = differences(plain[:until], listening.heard)
+    # What is before a reset was asked for by an execution of another id.
+    found = (one for one in differences(plain[:until], listening.heard) if one.event_id > reset_at)
     listed = tuple(itertools.islice(found, LISTED_MAX))
     more = sum(1 for _ in found)
     return replace(told, fault=fault, differences=listed, differences_more=more, not_compared=left_out(plain))
+
+
+def _last_reset(events: Sequence[HistoryEvent]) -> tuple[int, str]:
+    """Find where the execution was reset last, and its run id since then; (0, ""): it never was."""
+    for event in reversed(events):
+        failed = event.workflow_task_failed_event_attributes
+        if failed.cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW:
+            return event.event_id, failed.new_run_id
+    return 0, ""
 
 
 def _type_of(workflow: type) -> str | None:

@@ -7,7 +7,7 @@ Temporal's own messages, before any codec, so that nothing of an argument, a tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf.message import Message
@@ -71,11 +71,18 @@ class Heard:
 
 
 class ListeningRunner(WorkflowRunner):
-    """Runs workflows as another runner does, and keeps what they ask for; for one history."""
+    """Runs workflows as another runner does, and keeps what they ask for; for one history.
 
-    def __init__(self, runner: WorkflowRunner) -> None:
+    Args:
+        runner: the other one.
+        run_id: of the execution, as the workflow knew it. The SDK's replayer takes that of the execution which a
+            reset one was made of.
+    """
+
+    def __init__(self, runner: WorkflowRunner, run_id: str) -> None:
         self.heard = Heard()
         self._runner = runner
+        self._run_id = run_id
 
     def prepare_workflow(self, defn: Any) -> None:
         """See `WorkflowRunner.prepare_workflow`."""
@@ -84,6 +91,7 @@ class ListeningRunner(WorkflowRunner):
     def create_instance(self, det: WorkflowInstanceDetails) -> WorkflowInstance:
         """See `WorkflowRunner.create_instance`."""
         self.heard.own_queue = det.info.task_queue
+        det = replace(det, info=replace(det.info, run_id=self._run_id))
         return _Listening(self._runner.create_instance(det), self.heard)
 
     def set_worker_level_failure_exception_types(self, types: Sequence[type[BaseException]]) -> None:

@@ -6,13 +6,13 @@ Above: `casebound replay`. Below: the file system, a client.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from google.protobuf.json_format import ParseError
-from temporalio.client import Client, WorkflowHandle, WorkflowHistory
+from temporalio.client import Client, WorkflowExecution, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError, RPCStatusCode
 
 from boundary.errors import CaseboundError
@@ -94,15 +94,29 @@ def _history(path: Path) -> WorkflowHistory:
     return WorkflowHistory(named or path.stem, cast("Any", history.events))
 
 
-async def fetch(client: Client, query: str, limit: int) -> AsyncIterator[Sourced]:
-    """Fetch the histories of runs, as many as there are up to the limit.
+async def fetch(
+    client: Client, query: str, limit: int, skip: Callable[[WorkflowExecution], bool] = lambda _: False
+) -> AsyncIterator[Sourced]:
+    """Fetch the histories of runs, the latest first.
+
+    Args:
+        client: of the server.
+        query: of visibility; empty: every run there is.
+        limit: histories at most.
+        skip: tells that an execution is not wanted.
 
     Raises:
         NoHistories: the server does not understand the query.
     """
     wanted = f"WorkflowType = '{WORKFLOW_TYPE}'" + (f" AND ({query})" if query else "")
+    left = limit
     try:
-        async for execution in client.list_workflows(wanted, limit=limit):
+        async for execution in client.list_workflows(wanted):
+            if left == 0:
+                return
+            if skip(execution):
+                continue
+            left -= 1
             handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
             history = await _history_of(handle)
             if history is not None:

@@ -20,11 +20,13 @@ from hypothesis import settings
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from casebound.replay_pytest import ReplayedRuns, replayed_runs
 from tests.support import redis_servers, temporal
 from tests.support.redis_servers import RedisServers, from_environment
+from tests.support.runs import REPLAYED
 from tests.support.targets import pytest_runtest_makereport, pytest_terminal_summary
 
-__all__ = ["pytest_runtest_makereport", "pytest_terminal_summary"]
+__all__ = ["pytest_runtest_makereport", "pytest_terminal_summary", "replayed_runs"]
 
 # The SDK aborts an interpreter that exits while one of its threads still releases an object.
 atexit.register(time.sleep, 0.1)
@@ -40,6 +42,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _name in list(os.environ):
     if _name.startswith("TEMPORAL_") or _name in ("REDIS_URL", "CASEBOUND_STATE_DIR"):
         del os.environ[_name]
+
+REPLAYED_MAX = 10
+"""Runs of one test that are replayed, beside those that it replayed itself."""
 
 MARIADB_URL_VARIABLE = "CASEBOUND_TEST_MARIADB_URL"
 POSTGRES_URL_VARIABLE = "CASEBOUND_TEST_POSTGRES_URL"
@@ -99,6 +104,21 @@ def no_key_lives_for_ever(request: pytest.FixtureRequest) -> Iterator[None]:
         immortal[name] = redis_servers.keys_without_ttl(url, pattern)
         redis_servers.delete_keys(url, pattern)
     assert not any(immortal.values()), f"keys without a TTL: {immortal}"
+
+
+@pytest.fixture(autouse=True)
+def every_run_replays(request: pytest.FixtureRequest, replayed_runs: ReplayedRuns) -> Iterator[None]:
+    """What a test leaves on the session's dev server replays, and asks for just what it asked for."""
+    REPLAYED.clear()
+    names: list[str] = request.fixturenames
+    if "dev_server" in names and "task_queue" in names:
+        server: WorkflowEnvironment = request.getfixturevalue("dev_server")
+        queue: str = request.getfixturevalue("task_queue")
+        address = server.client.service_client.config.target_host
+        replayed_runs.watch(address, f"TaskQueue = '{queue}'", limit=REPLAYED_MAX)
+    yield
+    for run_id in REPLAYED:
+        replayed_runs.leave_out(run_id)
 
 
 @pytest.fixture

@@ -12,12 +12,18 @@ from temporalio.client import WorkflowHistory
 from temporalio.worker import UnsandboxedWorkflowRunner
 
 from casebound.replay import replay
+from casebound.replay_text import verdict_lines
 from casebound.replay_verdict import Verdict
 
 
 async def replay_here(history: WorkflowHistory, **options: Any) -> Verdict:
     """Replay the history with `AgentRun` as this process has it; options are those of `replay`."""
     return await replay(history, runner=UnsandboxedWorkflowRunner(), **options)
+
+
+def told(verdict: Verdict) -> str:
+    """The verdict as it is printed."""
+    return "\n".join(verdict_lines("x.json", verdict))
 
 
 def edited(history: WorkflowHistory, edit: Callable[[list[dict[str, Any]]], None]) -> WorkflowHistory:

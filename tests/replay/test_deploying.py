@@ -14,6 +14,7 @@ from temporalio.client import Client
 
 from activities.contracts import PlannerRef, RunInput, RunOutcome
 from boundary.report import Verdict
+from casebound.replay_pytest import ReplayedRuns
 from tests.casebound.programs import casebound
 from tests.replay.deployed import SCRIPT, version, worker
 from tests.replay.deployed_worker import Order
@@ -61,9 +62,10 @@ async def pending_failures(handle: RunHandle) -> int:
     return max((await handle.describe()).raw_description.pending_workflow_task.attempt - 1, 0)
 
 
-async def begun_anew(runs: Harness) -> set[str]:
-    """Carry out another run on the worker that is there; returns the names of the patches in its history."""
+async def begun_anew(runs: Harness, replayed_runs: ReplayedRuns) -> set[str]:
+    """Carry out another run on the worker that is there; returns the names of the markers in its history."""
     handle = await runs.start()
+    replayed_runs.leave_out(handle.id)
     await handle.result()
     history = await handle.fetch_history()
     markers = [event for event in history.events if event.HasField("marker_recorded_event_attributes")]
@@ -72,7 +74,13 @@ async def begun_anew(runs: Harness) -> set[str]:
 
 @pytest.mark.proves("INV-DEPLOYS-LOSE-NO-RUN")
 async def test_a_changed_workflow_is_noticed_before_it_is_deployed_and_loses_no_run_if_it_is_not(
-    tmp_path: Path, runs: Harness, temporal_client: Client, valkey_url: str, key_prefix: str, task_queue: str
+    tmp_path: Path,
+    runs: Harness,
+    replayed_runs: ReplayedRuns,
+    temporal_client: Client,
+    valkey_url: str,
+    key_prefix: str,
+    task_queue: str,
 ) -> None:
     """Unpatched, its workflow tasks fail and are tried again; behind a patch, the same change goes on with the run."""
     address = temporal_client.service_client.config.target_host
@@ -98,7 +106,7 @@ async def test_a_changed_workflow_is_noticed_before_it_is_deployed_and_loses_no_
     assert {one.cause for one in failed} == {WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR}
     with worker(order, patched):
         result = await handle.result()
-        assert await begun_anew(runs) == {"core_patch"}
+        assert await begun_anew(runs, replayed_runs) == {"core_patch"}
     assert (result.outcome, result.verdict) == (RunOutcome.REPORTED, Verdict.SUPPORTED)
     assert result.budget.tool_calls.used == 2
 

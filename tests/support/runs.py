@@ -30,6 +30,9 @@ from casebound.settings import Settings, WorkerSettings
 from casebound.worker import Store, open_worker
 from workflows.agent_run import AgentRun
 
+REPLAYED: set[str] = set()
+"""Executions that the test has replayed itself; the fixture that replays the rest leaves them out."""
+
 RunHandle = WorkflowHandle[AgentRun, RunResult]
 
 
@@ -187,6 +190,7 @@ async def replay(history: WorkflowHistory) -> None:
     """Hold a history against the code that made it: it replays in the sandbox, and asks for just the same."""
     verdict = await replay_history(history)
     assert verdict.same, verdict
+    REPLAYED.add(verdict.run_id)
 
 
 SOON = timedelta(seconds=20)
