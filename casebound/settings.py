@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator
@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraint
 from activities.contracts import RunLimits
 from activities.logs.source import NAME_PATTERN, LogSource
 from boundary.secret_patterns import is_secret_name
+from casebound import __version__
 from casebound.settings_errors import SettingsError, describe
 from casebound.tool_settings import ToolSettings
 
@@ -72,6 +73,12 @@ class WorkerSettings(Section):
     """Time for running tools to finish after SIGTERM; what does not is run again elsewhere."""
     wait_for_servers_s: float = Field(default=60, ge=0, le=3600)
     """How long `casebound worker` asks for each of its servers before it gives up."""
+    deployment: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,40}$")
+    """Name of its Worker Deployment; None: it takes no part in Temporal's worker versioning."""
+    build_id: str = Field(default=__version__, pattern=r"^[A-Za-z0-9._+-]{1,40}$")
+    """Of the deployment's version; short, since it stands in many events of every history."""
+    versioning: Literal["auto-upgrade", "pinned"] = "auto-upgrade"
+    """Whether open runs go over to the deployment's current version."""
 
 
 class LimitSettings(RunLimits):
@@ -131,9 +138,10 @@ class Settings(Section):
         return {name: tool.task_queue for name, tool in self.tools.items() if tool.task_queue is not None}
 
     def on_one_worker(self) -> Settings:
-        """Let the run's own worker run every tool, as on the embedded stack, where there is no other."""
+        """Let the run's own worker serve it in every respect, as on the embedded stack, where there is no other."""
         tools = {name: tool.model_copy(update={"task_queue": None}) for name, tool in self.tools.items()}
-        return self.model_copy(update={"tools": tools})
+        worker = self.worker.model_copy(update={"deployment": None})
+        return self.model_copy(update={"tools": tools, "worker": worker})
 
     def secret_values(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """List the values to mask: of the named variables, of those named like a secret, and the store's password."""

@@ -12,9 +12,11 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TypedDict
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.worker import Worker, WorkerDeploymentConfig
 from temporalio.worker.workflow_sandbox import (
     SandboxedWorkflowRunner,
     SandboxMatcher,
@@ -38,13 +40,15 @@ from boundary.run_index import RunIndex
 from boundary.store import InvocationStore
 from boundary.tool_boundary import ToolBoundary
 from boundary.tools import Tool
-from casebound.settings import Settings
+from casebound.settings import Settings, WorkerSettings
 from casebound.sources import declared_tools
 from casebound.tool_settings import configured
 from workflows.agent_run import AgentRun
 
 BUILD_ID = "cb"
 """Short on purpose: it stands in most events of every history."""
+
+BEHAVIORS = {"auto-upgrade": VersioningBehavior.AUTO_UPGRADE, "pinned": VersioningBehavior.PINNED}
 
 STICKY_TIMEOUT = timedelta(seconds=1)
 """A run whose worker was lost goes on elsewhere after this, not after the default 10 s."""
@@ -173,13 +177,32 @@ async def open_worker(
             workflows=[AgentRun],
             activities=activities,
             workflow_runner=sandbox(),
-            build_id=BUILD_ID,
+            **version_options(settings.worker),
             max_concurrent_activities=settings.worker.concurrent_calls,
             sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
             graceful_shutdown_timeout=timedelta(seconds=settings.worker.graceful_shutdown_s),
         ) as worker:
             yield worker
+
+
+class VersionOptions(TypedDict, total=False):
+    """Which of the SDK's options say what version a worker is."""
+
+    build_id: str
+    deployment_config: WorkerDeploymentConfig
+
+
+def version_options(settings: WorkerSettings) -> VersionOptions:
+    """Say what version a worker is: none, unless it belongs to a deployment (docs/decisions/0013)."""
+    if settings.deployment is None:
+        return VersionOptions(build_id=BUILD_ID)
+    config = WorkerDeploymentConfig(
+        version=WorkerDeploymentVersion(settings.deployment, settings.build_id),
+        use_worker_versioning=True,
+        default_versioning_behavior=BEHAVIORS[settings.versioning],
+    )
+    return VersionOptions(deployment_config=config)
 
 
 def sandbox() -> SandboxedWorkflowRunner:
