@@ -17,7 +17,7 @@ from boundary.errors import CaseboundError
 from casebound.cli_errors import UsageError
 from casebound.commands.replay import ReplayOptions, replay
 from casebound.replay_sources import NoHistories
-from tests.casebound.programs import casebound
+from tests.casebound.programs import case, casebound
 from tests.steering.doubles import HeldPlanner
 from tests.support.histories import DIRECTORY
 from tests.support.runs import Harness, call, calls, report
@@ -187,3 +187,15 @@ async def test_runs_of_a_server_are_replayed_while_they_go_on(
         await replay(options(query=mine))
     with pytest.raises(NoHistories, match="does not understand the query"):
         await replay(options(query="Nonsense = = 1"))
+
+
+@pytest.mark.timeout(180)
+def test_runs_of_the_embedded_stack_are_replayed_where_no_server_is_named(tmp_path: Path) -> None:
+    """The stack is started for it, as for `show`; every run of its state directory is looked at."""
+    case(tmp_path)
+    diagnosed = casebound(tmp_path, "diagnose", "--runbook", "book.yaml", "--json")
+    done = casebound(tmp_path, "replay", "--strict")
+    assert done.returncode == 0, done.stdout + done.stderr
+    one, total = done.stdout.splitlines()
+    assert one.startswith(f"OK      {json.loads(diagnosed.stdout)['workflow_id']} ")
+    assert total == "1 history: 1 replay"
