@@ -94,7 +94,7 @@ MUTANTS = (
     Mutant(
         "an agent result that was not redacted",
         "boundary/evidence.py",
-        "agent_result, redactions = rules.redactor.value(projection.agent_result)",
+        "agent_result, redactions = rules.redactor.value(load(dump(projection.agent_result)))",
         "agent_result, redactions = projection.agent_result, 0",
         f"{BOUNDARY}::test_secrets_are_masked_before_the_agent_result_is_stored",
     ),
@@ -144,8 +144,7 @@ MUTANTS = (
     Mutant(
         "a turn that is made again",
         "activities/planning.py",
-        "                if stored is not None:\n"
-        "                    return StoredTurn.model_validate_json(stored).turn\n",
+        "                if stored is not None:\n                    return read_stored(StoredTurn, stored).turn\n",
         "",
         "tests/crash/test_killed_workers.py::test_a_stored_turn_is_not_asked_for_again",
     ),

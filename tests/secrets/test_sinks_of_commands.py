@@ -40,10 +40,7 @@ question: What was logged?
 steps:
   - id: all
     tool: search_logs
-    arguments: {source: app, pattern: ".", limit: 100}
-  - id: asked
-    tool: search_logs
-    arguments: {source: app, pattern: "%s", limit: 1}
+    arguments: {source: app, pattern: ".|%s", limit: 100}
 report:
   claims:
     - text: The application started.
@@ -97,7 +94,7 @@ async def test_no_secret_is_printed_by_a_command_or_logged_by_a_worker(attached:
     try:
         printed = json.loads(await attached.casebound("diagnose", "--runbook", "book.yaml", "--json"))
         run_id = printed["run_id"]
-        for command in (("show", run_id), ("evidence", run_id, "all"), ("evidence", run_id, "asked")):
+        for command in (("show", run_id), ("evidence", run_id, "all")):
             await attached.casebound(*command)
         found = await _everything(attached, printed)
         attached.server.kill()
@@ -112,9 +109,9 @@ async def test_no_secret_is_printed_by_a_command_or_logged_by_a_worker(attached:
     assert found_in(attached.printed | {"worker": out + err}, "arguments") == []
     for known in (VARIABLE, PASSWORD, *PASSWORD.split("/")):
         assert [name for name, content in found.items() if known in content] == []
-    assert [name for name, content in attached.printed.items() if "allkeys-lru" in content] == list(attached.printed)[
-        :4
-    ]
+    *served, gone = attached.printed
+    assert all("allkeys-lru" in attached.printed[name] for name in served)
+    assert "the evidence store does not answer" in attached.printed[gone]
     assert "allkeys-lru" in found["worker"]
 
 
