@@ -71,13 +71,14 @@ class Stage:
 
     async def play(self, first: int = 0) -> list[Ended]:
         """Carry a hundred runs out at once, those of a hundred numbers in a row."""
-        watching = asyncio.create_task(self._watch())
+        over = asyncio.Event()
+        watching = asyncio.create_task(self._watch(over))
         numbers = range(first, first + RUNS)
         try:
             played = await asyncio.gather(*[self._run(number) for number in numbers])
         finally:
-            watching.cancel()
-            await asyncio.wait({watching})
+            over.set()  # not a cancellation: the client's own `wait_for` may swallow one before Python 3.12
+            await watching
         records = await self._records({result.run_id for result, _ in played})
         return [
             Ended(script_of(number), result, records[result.run_id], most_at_once(history))
@@ -131,8 +132,8 @@ class Stage:
         text = await asyncio.to_thread(lambda: urllib.request.urlopen(url, timeout=5).read().decode())
         return sum(int(float(value)) for value in re.findall(rf"^{CACHED}(?:{{.*}})? (\S+)$", text, re.MULTILINE))
 
-    async def _watch(self) -> None:
-        while True:
+    async def _watch(self, over: asyncio.Event) -> None:
+        while not over.is_set():
             self.connections = max(self.connections, await self.connected())
             await asyncio.sleep(WATCH_S)
 
