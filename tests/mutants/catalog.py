@@ -115,9 +115,37 @@ MUTANTS = (
     Mutant(
         "no check for a repeated id",
         "workflows/admission.py",
-        "if value in gate.seen:",
+        "if id_mark(value) in gate.seen:",
         "if False:",
         "tests/runs/test_calls.py::test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept",
+    ),
+    Mutant(
+        "calls started while the run is paused",
+        "workflows/tool_calls.py",
+        "            await while_paused(state)\n",
+        "",
+        "tests/steering/test_pausing.py::test_a_run_paused_while_its_planner_thinks_holds_the_turn",
+    ),
+    Mutant(
+        "a repeated call made again",
+        "workflows/tool_calls.py",
+        "return refusal(call, gate) or repetition(call, gate)",
+        "return refusal(call, gate)",
+        "tests/runs/test_repeated_calls.py",
+    ),
+    Mutant(
+        "an extension past what the evidence outlives",
+        "workflows/steering.py",
+        "if by_ms > most * 1000:",
+        "if False:",
+        "tests/steering/test_extending.py",
+    ),
+    Mutant(
+        "ids forgotten where a run goes on in another execution",
+        "workflows/carrying.py",
+        "state.seen = state.digests.keys() | set(_marks(carried.refused))",
+        "state.seen = set()",
+        "tests/workflows/test_carrying.py",
     ),
     Mutant(
         "no finalizer",

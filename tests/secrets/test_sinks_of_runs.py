@@ -88,6 +88,7 @@ TOOLS: list[Tool] = [
 ]
 
 
+@pytest.mark.proves("INV-NO-SECRET-SHOWN")
 @pytest.mark.timeout(120)
 async def test_no_secret_of_a_tool_is_kept_or_shown_anywhere_but_in_raw(runs: Harness, logs: Logs) -> None:
     """In its answer, its failure, its exception, its projector's exception, its refusal; in every form."""
