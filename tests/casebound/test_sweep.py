@@ -432,7 +432,7 @@ async def test_a_live_run_is_not_touched_from_another_namespace(desk: Desk) -> N
     assert done is not None
     assert "forgotten   skipped" in done.stdout
     assert (nowhere.returncode, nowhere.stdout) == (2, "")
-    assert "there is no namespace 'nowhere'" in nowhere.stderr
+    assert "has no namespace 'nowhere'" in nowhere.stderr
 
 
 async def test_a_run_nobody_knows_stops_the_sweep_before_it_begins(desk: Desk) -> None:
