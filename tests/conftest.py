@@ -35,8 +35,9 @@ atexit.register(time.sleep, 0.1)
 settings.register_profile("casebound", settings.get_profile("ci" if os.environ.get("CI") else "default"), deadline=None)
 settings.load_profile("casebound")
 
-# A suite started in the background ignores interrupts, and so would every command that it starts and interrupts.
+# A suite started in the background ignores interrupts, one under nohup hangups, and so would every command of theirs.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # What the machine is configured for is none of a test's business, and may be production.
 for _name in list(os.environ):
