@@ -39,7 +39,7 @@ async def test_a_hundred_runs_at_once_keep_to_each_limit_exactly(
     full = {run.at_once for run in ended if run.at_once == run.script.limits.max_parallel_calls}
     assert full >= {1, 2, 3, 4}, f"only {full} calls at once were ever used up"
     assert sample.peak <= WorkerSettings().concurrent_calls
-    assert 1 < at_once <= MAX_CONNECTIONS
+    assert 1 < at_once <= WorkerSettings().concurrent_calls <= MAX_CONNECTIONS
     assert (sample.in_use, connected <= at_once) == (0, True), "a connection is still in use"
     seen = kinds_seen(ended, models)
     hard = (*_REFUSALS, *InvocationStatus, RunOutcome.BUDGET_EXHAUSTED, "out of bytes", "out of calls")
