@@ -71,6 +71,14 @@ async def test_a_fault_names_the_event_and_what_is_asked_for_instead(
     assert verdict.differences == ()
 
 
+async def test_what_is_asked_for_is_not_taken_for_what_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorded run has a timer of its own, further on."""
+    monkeypatch.setattr(AgentRun, "_open", sleeps_first)
+    verdict = await replay_here(load("paused"))
+    assert "event 5, ActivityTaskScheduled casebound.open_run: the code asks for a timer of 3 s" in told(verdict)
+    assert verdict.differences == ()
+
+
 async def patched_first(run: AgentRun) -> Any:
     """Begin as a new version would."""
     workflow.patched("another-beginning")
@@ -111,10 +119,11 @@ async def test_a_replay_that_does_not_end_is_given_up(monkeypatch: pytest.Monkey
     assert "no answer within 0.3 s" in told(verdict)
 
 
-async def test_a_run_that_has_not_begun_to_work_has_nothing_to_replay() -> None:
+@pytest.mark.parametrize("events", [1, 2, 3])
+async def test_a_run_that_has_not_begun_to_work_has_nothing_to_replay(events: int) -> None:
     """Its first step was not taken yet; the core would wait for it for ever."""
     history = load("reported")
-    verdict = await replay(WorkflowHistory(history.workflow_id, history.events[:2]))
+    verdict = await replay(WorkflowHistory(history.workflow_id, history.events[:events]), timeout_s=3)
     assert verdict.same
 
 
