@@ -84,6 +84,8 @@ class Planning:
         stored = await self._runs.put_turn(
             plan.run_id, key, plan.parent, made.model_dump_json().encode(), now_ms=current.now_ms()
         )
+        if made.turn.reported:  # most often its last turn; a later one reads anew
+            self._memory.forget(plan.run_id)
         return read_stored(StoredTurn, stored).turn
 
     def _bounded(self, turn: Turn, key: str, plan: PlanInput) -> StoredTurn:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from activities.stored import StoredTurn, read_stored
 from boundary.contracts import ToolBoundaryResult
@@ -19,18 +19,20 @@ from boundary.run_index import CHAIN_MAX_BYTES, RunIndex
 from boundary.store import InvocationStore, StoredInvocation
 
 MEMORY_MAX_BYTES = 64 * 1024 * 1024
-"""Of JSON, all runs of a worker together; what was used least lately is forgotten first."""
-
-_Key = tuple[str, str, str]
-"""Kind, run id, turn key or tool call id."""
+"""Of JSON, all runs of a worker together; the run used least lately is forgotten first."""
 
 
-@dataclass(frozen=True)
-class _Kept:
-    value: StoredTurn | StoredInvocation
-    bytes: int
-    expires_at_ms: int
-    """From then on it does not exist, as in the store. 0: the index's own expiry was checked by the read."""
+@dataclass
+class _Run:
+    """What is remembered of one run."""
+
+    turns: dict[str, StoredTurn] = field(default_factory=dict[str, StoredTurn])
+    """By turn key. Whether the index is still there is asked of the store in each turn."""
+    results: dict[str, tuple[StoredInvocation, int]] = field(default_factory=dict[str, tuple[StoredInvocation, int]])
+    """By tool call id, each with when it expires: from then on it does not exist, as in the store."""
+    latest: str | None = None
+    """Key of the latest turn."""
+    bytes: int = 0
 
 
 class RunMemory:
@@ -40,10 +42,12 @@ class RunMemory:
         self._runs = runs
         self._store = store
         self._max_bytes = max_bytes
-        self._bytes = 0
-        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._latest: OrderedDict[str, str] = OrderedDict()
-        """Key of the latest turn remembered of each run."""
+        self._kept: OrderedDict[str, _Run] = OrderedDict()
+        """By run id, the one used least lately first."""
+
+    def forget(self, run_id: str) -> None:
+        """Forget a run that needs no more turns."""
+        self._kept.pop(run_id, None)
 
     async def turns(self, run_id: str, turn_key: str, *, now_ms: int) -> list[StoredTurn]:
         """Give the turn and its ancestors, oldest first, in one round trip; two where something was forgotten.
@@ -52,13 +56,12 @@ class RunMemory:
             RecordExpired: the run's index, or a turn of it, has expired or was lost.
             StoreUnavailable: the store did not answer.
         """
-        until = self._latest.get(run_id)
-        fresh = await self._read(run_id, turn_key, until, now_ms)
+        fresh = await self._read(run_id, turn_key, self._run(run_id).latest, now_ms)
         older = self._remembered(run_id, fresh[0].input.parent if fresh else turn_key)
         if older is None:
             older, fresh = [], await self._read(run_id, turn_key, None, now_ms)
-        self._latest[run_id] = turn_key
-        self._latest.move_to_end(run_id)
+        self._run(run_id).latest = turn_key
+        self._bound()
         return older + fresh
 
     async def results(self, run_id: str, tool_call_ids: Sequence[str], *, now_ms: int) -> dict[str, ToolBoundaryResult]:
@@ -73,8 +76,10 @@ class RunMemory:
             if stored.record.settled:
                 known[call_id] = stored
                 expires_at_ms = round(stored.record.expires_at.timestamp() * 1000)
-                size = len(stored.encoded) + len(stored.agent_result or b"")
-                self._keep(("result", run_id, call_id), _Kept(stored, size, expires_at_ms))
+                run = self._run(run_id)
+                run.results[call_id] = (stored, expires_at_ms)
+                run.bytes += len(stored.encoded) + len(stored.agent_result or b"")
+        self._bound()
         # Read anew each time: a planner may do with its view what it likes.
         return {call_id: stored.agent_view() for call_id, stored in known.items() if stored is not None}
 
@@ -84,34 +89,30 @@ class RunMemory:
         before = turns[0].input.parent if turns else turn_key
         if before not in (None, until) and sum(len(row) for row in rows) <= CHAIN_MAX_BYTES:
             raise RecordExpired(f"turn {before!r} of run {run_id!r} was lost")
-        for turn, row in zip(turns, rows, strict=True):
-            self._keep(("turn", run_id, turn.turn.turn_key), _Kept(turn, len(row), 0))
+        run = self._run(run_id)
+        run.turns.update((turn.turn.turn_key, turn) for turn in turns)
+        run.bytes += sum(len(row) for row in rows)
         return turns
 
     def _remembered(self, run_id: str, turn_key: str | None) -> list[StoredTurn] | None:
         """Follow the parents through what is remembered, oldest first; None: one was forgotten."""
-        found: list[StoredTurn] = []
+        turns, found = self._run(run_id).turns, list[StoredTurn]()
         while turn_key is not None:
-            kept = self._kept.get(("turn", run_id, turn_key))
-            if kept is None or not isinstance(kept.value, StoredTurn):
+            if turn_key not in turns:
                 return None
-            self._kept.move_to_end(("turn", run_id, turn_key))
-            found.append(kept.value)
-            turn_key = kept.value.input.parent
+            found.append(turns[turn_key])
+            turn_key = found[-1].input.parent
         return found[::-1]
 
     def _result(self, run_id: str, call_id: str, now_ms: int) -> StoredInvocation | None:
-        kept = self._kept.get(("result", run_id, call_id))
-        if kept is None or kept.expires_at_ms <= now_ms or not isinstance(kept.value, StoredInvocation):
-            return None
-        self._kept.move_to_end(("result", run_id, call_id))
-        return kept.value
+        stored, expires_at_ms = self._run(run_id).results.get(call_id, (None, 0))
+        return stored if now_ms < expires_at_ms else None
 
-    def _keep(self, key: _Key, kept: _Kept) -> None:
-        before = self._kept.pop(key, None)
-        self._bytes += kept.bytes - (before.bytes if before is not None else 0)
-        self._kept[key] = kept
-        while self._bytes > self._max_bytes:
-            (_, run_id, _), dropped = self._kept.popitem(last=False)
-            self._bytes -= dropped.bytes
-            self._latest.pop(run_id, None)
+    def _run(self, run_id: str) -> _Run:
+        run = self._kept.setdefault(run_id, _Run())
+        self._kept.move_to_end(run_id)
+        return run
+
+    def _bound(self) -> None:
+        while sum(run.bytes for run in self._kept.values()) > self._max_bytes:
+            self._kept.popitem(last=False)

@@ -135,3 +135,13 @@ async def test_a_call_that_is_not_settled_is_asked_for_again() -> None:
     assert await place.memory.results("run", ["one"], now_ms=NOW_MS) == {}
     await place.settle("one")
     assert set(await place.memory.results("run", ["one"], now_ms=NOW_MS)) == {"one"}
+
+
+async def test_a_run_that_was_forgotten_is_read_anew() -> None:
+    """Once it has reported, nothing of it is held any more."""
+    place = Place()
+    await place.put("a", None)
+    assert await place.turns("a") == ["a"]
+    place.memory.forget("run")
+    assert await place.turns("a") == ["a"]
+    assert place.backend.turns_read == 2
