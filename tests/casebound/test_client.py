@@ -16,6 +16,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from activities.contracts import RECORD_TTL_MARGIN_S, RunInput
 from casebound.client import RecordTtlTooShort, check_record_ttl, find_run, has_worker, new_workflow_id, uuid7
+from casebound.replay_pytest import ReplayedRuns
 
 
 @workflow.defn(name="AgentRun")
@@ -68,13 +69,16 @@ def test_whatever_the_command_line_lets_through_the_input_takes(deadline_s: int,
     assert RunInput(question="?", deadline_s=deadline_s, record_ttl_s=ttl.total_seconds()).ttl_s == ttl.total_seconds()
 
 
-async def test_a_run_is_found_by_every_name_it_has(temporal_client: Client, task_queue: str) -> None:
+async def test_a_run_is_found_by_every_name_it_has(
+    temporal_client: Client, task_queue: str, replayed_runs: ReplayedRuns
+) -> None:
     """Workflow id, first run id and the run id of a later execution lead to the same chain."""
     client = temporal_client
     async with Worker(
         client, task_queue=task_queue, workflows=[Continued], workflow_runner=UnsandboxedWorkflowRunner()
     ):
         workflow_id = new_workflow_id()
+        replayed_runs.leave_out(workflow_id)
         handle = await client.start_workflow(Continued.run, True, id=workflow_id, task_queue=task_queue)
         first = await handle.result()
     assert first == handle.first_execution_run_id

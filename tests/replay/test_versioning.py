@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from temporalio.api.workflowservice.v1 import SetWorkerDeploymentCurrentVersionRequest
+from temporalio.api.enums.v1 import RoutingConfigUpdateState
+from temporalio.api.workflowservice.v1 import DescribeWorkerDeploymentRequest, SetWorkerDeploymentCurrentVersionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
@@ -21,7 +22,10 @@ SCRIPT = [calls(call("first", arguments={"q": 1})), report(claim("q", cite("firs
 
 
 async def make_current(client: Client, deployment: str, build_id: str) -> None:
-    """Route the deployment's tasks to a build; the server learns of a build by its worker's first poll."""
+    """Route the deployment's tasks to a build, and wait until every task queue knows.
+
+    The server learns of a build by its worker's first poll.
+    """
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=deployment, build_id=build_id, identity="test"
     )
@@ -33,7 +37,15 @@ async def make_current(client: Client, deployment: str, build_id: str) -> None:
             return False
         return True
 
+    async def known() -> bool:
+        described = await client.workflow_service.describe_worker_deployment(
+            DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=deployment)
+        )
+        state = described.worker_deployment_info.routing_config_update_state
+        return state == RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_COMPLETED
+
     await wait_until(taken, description=f"build {build_id} is current", timeout=30)
+    await wait_until(known, description=f"every queue knows of build {build_id}", timeout=30)
 
 
 ASKED: dict[str, tuple[list[int], list[int]]] = {"auto-upgrade": ([1], [2]), "pinned": ([1, 2], [])}
