@@ -2,8 +2,9 @@
 # make test   every test
 # make check  everything that needs no test: style, types, import law, schemas
 # make mutants  break the product on purpose and see that a named test notices each time
-# make soak   hostile input and store faults, for hours instead of a minute
-# make chaos   crash tests at full length, among them CASEBOUND_CHAOS_MINUTES (10) of random kills, stops and freezes under
+# make soak   hostile input, store faults and a hundred runs at once, for hours instead of minutes; the load for
+#             CASEBOUND_SOAK_MINUTES (60), hostile input in CASEBOUND_SOAK_EXAMPLES (600) batches of six runs a store
+# make chaos  crash tests at full length, among them CASEBOUND_CHAOS_MINUTES (10) of random kills, stops and freezes under
 #              load; then the store faults
 # make lock   renew requirements/*.txt
 #
@@ -24,11 +25,12 @@ MAKEFLAGS += --no-print-directory
 run: $(VENV)/.run
 	@$(BIN)/casebound diagnose --config $(EXAMPLE)/casebound.toml --runbook $(EXAMPLE)/runbook.yaml
 
+# Two processes: most of the time is waiting, for heartbeats to be missed and for processes to start.
 test: $(VENV)/.ci
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses=2 --dist=worksteal
 
 soak: $(VENV)/.ci
-	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/faults
+	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/faults tests/load
 
 chaos: $(VENV)/.ci
 	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/crash

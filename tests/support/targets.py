@@ -6,7 +6,7 @@ A suite that skips where something is missing is green on a machine that has not
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 
 import pytest
 
@@ -15,8 +15,8 @@ from tests.support import tree
 TARGETS = ("valkey", "redis-6.2", "redis", "mariadb", "postgres", "loghub")
 _FIXTURES = {"valkey_url": "valkey", "mariadb_url": "mariadb", "postgres_url": "postgres", "loghub": "loghub"}
 
-_ran: Counter[str] = Counter()
-_skipped: Counter[str] = Counter()
+PROPERTY = "target"
+"""Under which a report carries its test's targets, from the process that ran it to the one that tells."""
 
 
 def targets_of(item: pytest.Item) -> set[str]:
@@ -33,22 +33,35 @@ def targets_of(item: pytest.Item) -> set[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Count a test as run when its body ran, as skipped when any phase was."""
+    """Note the targets of a test whose body ran, or of which any phase was skipped."""
     report = yield
     if report.skipped or report.when == "call":
-        (_skipped if report.skipped else _ran).update(targets_of(item))
+        report.user_properties += [(PROPERTY, target) for target in sorted(targets_of(item))]
     return report
+
+
+def counted(reports: Iterable[object]) -> Counter[str]:
+    """Count the targets of the tests that were reported."""
+    return Counter(
+        str(value)
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+        for name, value in report.user_properties
+        if name == PROPERTY
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print one line per target, and the files that should be split."""
-    if not _ran and not _skipped:
+    stats = terminalreporter.stats
+    ran = counted([*stats.get("passed", ()), *stats.get("failed", ())])
+    skipped = counted(stats.get("skipped", ()))
+    if not ran and not skipped:
         return
     terminalreporter.section("targets")
     for target in TARGETS:
-        ran, skipped = _ran[target], _skipped[target]
-        used = f"{ran} tests ran" if ran else "NOT USED"
-        terminalreporter.line(f"{target:10} {used}" + (f", {skipped} skipped" if skipped else ""))
+        used = f"{ran[target]} tests ran" if ran[target] else "NOT USED"
+        terminalreporter.line(f"{target:10} {used}" + (f", {skipped[target]} skipped" if skipped[target] else ""))
     large = [path for path in tree.python_files(*tree.CODE) if tree.line_count(path) > tree.FILE_SOFT]
     if large:
         names = ", ".join(f"{tree.relative(path)} ({tree.line_count(path)})" for path in large)
