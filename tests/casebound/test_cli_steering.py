@@ -14,7 +14,7 @@ from tests.support.tools import FakeTool, show_raw
 
 pytestmark = pytest.mark.timeout(180)
 
-ME = os.environ.get("USER", "")
+BY_ME = f"by {os.environ['USER']}: " if os.environ.get("USER") else ""
 
 BOOK = RUNBOOK.replace(
     "    when: first.found\n",
@@ -52,8 +52,8 @@ async def test_pause_extend_note_resume_and_stop_from_another_terminal(place: Pl
     assert steered[0] == "started"
     assert steered[1:4] == [
         "pause  by ada: release",
-        f"extend  by {ME}: seconds 300.0",
-        f"note  by {ME}: look at three",
+        f"extend  {BY_ME}seconds 300.0",
+        f"note  {BY_ME}look at three",
     ]
     assert [line.split("  ")[0] for line in steered[4:]] == ["resume", "stop", "completed"]
     assert "#1 probe began  first" in told

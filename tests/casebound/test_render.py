@@ -220,6 +220,7 @@ def test_the_json_object_has_the_documented_keys() -> None:
             "status": "READY",
             "evidence_status": "EVIDENCE_FOUND",
             "error": None,
+            "repeats": None,
             "executions": 1,
             "raw_bytes": 900,
             "agent_result_bytes": 40,
