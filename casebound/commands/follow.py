@@ -22,6 +22,9 @@ from casebound.progress import ProgressView, show_last, watch
 CANCEL_WAIT_S = 15.0
 """A cancelled run settles its records; without a worker it would never end."""
 
+REQUEST_WAIT_S = 1.0
+"""Who leaves at once has asked for the cancellation, too: it is out before, if Temporal takes it."""
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -102,6 +105,7 @@ async def _pass_on(
     pressed: asyncio.Queue[int], handle: WorkflowHandle[Any, Any], view: ProgressView, given_up: asyncio.Future[Ending]
 ) -> None:
     acting: asyncio.Task[None] | None = None
+    requested = asyncio.Event()
     try:
         while True:
             count = await pressed.get()
@@ -112,9 +116,12 @@ async def _pass_on(
                 view.say("cancelling (Ctrl-C again: leave at once)")
                 if acting is not None:
                     acting.cancel()
-                acting = asyncio.create_task(_cancel(handle, given_up))
+                acting = asyncio.create_task(_cancel(handle, given_up, requested))
             else:
                 view.close()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(REQUEST_WAIT_S):
+                        await requested.wait()
                 # The keeper sees the end of this process and ends the servers.
                 os._exit(Exit.CANCELLED)
     finally:
@@ -133,7 +140,7 @@ async def _stop(handle: WorkflowHandle[Any, Any], view: ProgressView, given_up: 
         view.say(f"the stop did not reach the run: {error.message}")
 
 
-async def _cancel(handle: WorkflowHandle[Any, Any], given_up: asyncio.Future[Ending]) -> None:
+async def _cancel(handle: WorkflowHandle[Any, Any], given_up: asyncio.Future[Ending], requested: asyncio.Event) -> None:
     why = f"the run was cancelled but has not ended within {CANCEL_WAIT_S:.0f} s"
     with suppress(TimeoutError):
         async with asyncio.timeout(CANCEL_WAIT_S):
@@ -141,5 +148,6 @@ async def _cancel(handle: WorkflowHandle[Any, Any], given_up: asyncio.Future[End
                 await handle.cancel()
             except RPCError as error:
                 why = f"the cancellation did not reach the run: {error.message}"
+            requested.set()
             await asyncio.sleep(CANCEL_WAIT_S)
     given_up.set_result(Ending(failure=why, left=Exit.CANCELLED))
