@@ -45,13 +45,14 @@ async def make_current(client: Client, deployment: str, build_id: str) -> None:
         return state == RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_COMPLETED
 
     await wait_until(taken, description=f"build {build_id} is current", timeout=30)
-    await wait_until(known, description=f"every queue knows of build {build_id}", timeout=30)
+    await wait_until(known, description=f"every queue knows of build {build_id}", timeout=90)
 
 
 ASKED: dict[str, tuple[list[int], list[int]]] = {"auto-upgrade": ([1], [2]), "pinned": ([1, 2], [])}
 """Turns that the planners of the first and of the second build are asked for."""
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("versioning", ASKED)
 async def test_an_open_run_goes_over_to_the_current_build_unless_it_is_pinned(
     runs: Harness,
