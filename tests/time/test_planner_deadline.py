@@ -12,7 +12,6 @@ from tests.support.runs import Harness, call, calls, cite, claim, report
 from tests.support.tools import FakeTool
 from tests.time.test_deadlines import unavailable
 
-
 SEEN = claim("q was seen", cite("first", pointer="/echo"))
 
 
