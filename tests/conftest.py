@@ -20,10 +20,12 @@ from hypothesis import settings
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
+from boundary.redis_backend import RedisBackend, connect
 from casebound.replay_pytest import ReplayedRuns, replayed_runs
+from casebound.worker import Store, store_over
 from tests.support import redis_servers, temporal
 from tests.support.redis_servers import RedisServers, from_environment
-from tests.support.runs import REPLAYED
+from tests.support.runs import REPLAYED, Harness
 from tests.support.targets import pytest_runtest_makereport, pytest_terminal_summary
 
 __all__ = ["pytest_runtest_makereport", "pytest_terminal_summary", "replayed_runs"]
@@ -146,6 +148,26 @@ async def time_skipping() -> AsyncIterator[WorkflowEnvironment]:
     """A dev server of the test's own whose workflows have virtual clocks."""
     async with await temporal.start_time_skipping() as env:
         yield env
+
+
+@pytest_asyncio.fixture
+async def valkey_store(valkey_url: str, key_prefix: str) -> AsyncIterator[Store]:
+    """A store on Valkey, for what the choice of store cannot change."""
+    redis = connect(valkey_url)
+    yield await store_over(RedisBackend(redis), key_prefix)
+    await redis.aclose()
+
+
+@pytest.fixture
+def runs(valkey_store: Store, temporal_client: Client, task_queue: str, key_prefix: str) -> Harness:
+    """Whole runs over Valkey, by real time."""
+    return Harness(temporal_client, valkey_store, task_queue, key_prefix)
+
+
+@pytest.fixture
+def virtual_runs(valkey_store: Store, time_skipping: WorkflowEnvironment, task_queue: str) -> Harness:
+    """Whole runs over Valkey, with a virtual clock each."""
+    return Harness(time_skipping.client, valkey_store, task_queue)
 
 
 @pytest_asyncio.fixture

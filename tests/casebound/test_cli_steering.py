@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -41,11 +42,17 @@ async def test_pause_extend_note_resume_and_stop_from_another_terminal(place: Pl
         assert f"the planner of run {run_id} is given the note with turn 2" in noted.stderr
         resumed = await place.casebound("resume", run_id)
         assert (resumed.returncode, "goes on after" in resumed.stderr) == (0, True)
+        watching = place.start("show", run_id, "--watch", "--json")
+        assert watching.stderr is not None
+        while "#2 probe" not in (line := await asyncio.to_thread(watching.stderr.readline)):
+            assert line, "the watching command ended"
         assert (await place.casebound("stop", run_id, "--reason", "enough")).returncode == 0
+        watched = await programs.ended(watching)
         code, out, err = await programs.ended(process)
         printed = json.loads(out)
         timeline = (await place.casebound("show", run_id, "--timeline")).stdout
     assert (code, printed["outcome"]) == (0, "STOPPED")
+    assert (watched[0], json.loads(watched[1])) == (0, printed)
     assert "paused by ada: release" in err
     told = [re.split(r" \+\w+  ", line)[1] for line in timeline.splitlines()]
     steered = [line for line in told if not line.startswith("#")]
@@ -58,6 +65,21 @@ async def test_pause_extend_note_resume_and_stop_from_another_terminal(place: Pl
     assert [line.split("  ")[0] for line in steered[4:]] == ["resume", "stop", "completed"]
     assert "#1 probe began  first" in told
     assert "#1 probe ended  EVIDENCE_FOUND" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("note", "casebound-x", "x" * 2001), "text: String should have at most 2000 characters"),
+        (("note", "casebound-x", ""), "text: String should have at least 1 character"),
+        (("pause", "casebound-x", "--reason", "x" * 501), "reason: String should have at most 500 characters"),
+        (("resume", "casebound-x", "--owner", "x" * 201), "by: String should have at most 200 characters"),
+    ],
+)
+async def test_a_text_that_no_run_takes_is_told(place: Place, arguments: tuple[str, ...], told: str) -> None:
+    """Before a run is looked for: one line, no trace."""
+    done = await place.casebound(*arguments)
+    assert (done.returncode, done.stderr) == (2, f"casebound: {told}\n")
 
 
 async def test_a_duration_that_is_none_is_told(place: Place) -> None:

@@ -16,11 +16,8 @@ from boundary.tools import Projection, ToolContext, ToolFailure
 from tests.fuzz.async_tools import Beyond
 from tests.fuzz.tools import Equal
 from tests.fuzz.values import Turning, cyclic
-from tests.runs.conftest import runs, valkey_store
 from tests.support.runs import Finished, Harness, call, calls, report
 from tests.support.tools import FakeAsyncTool, FakeTool
-
-__all__ = ["runs", "valkey_store"]
 
 
 async def _one_call(harness: Harness, tool: FakeTool) -> Finished:

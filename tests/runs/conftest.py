@@ -28,21 +28,7 @@ async def any_store(
     await client.aclose()
 
 
-@pytest_asyncio.fixture
-async def valkey_store(valkey_url: str, key_prefix: str) -> AsyncIterator[Store]:
-    """Valkey, for what the choice of store cannot change."""
-    client = connect(valkey_url)
-    yield await store_over(RedisBackend(client), key_prefix)
-    await client.aclose()
-
-
 @pytest.fixture
 def runs_on(any_store: Store, temporal_client: Client, task_queue: str, key_prefix: str) -> Harness:
     """Runs over each store in turn."""
     return Harness(temporal_client, any_store, task_queue, key_prefix)
-
-
-@pytest.fixture
-def runs(valkey_store: Store, temporal_client: Client, task_queue: str) -> Harness:
-    """Runs over Valkey."""
-    return Harness(temporal_client, valkey_store, task_queue)

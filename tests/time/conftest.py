@@ -6,14 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
 
 from boundary.memory_backend import MemoryBackend
 from boundary.redis_backend import RedisBackend, connect
 from casebound.worker import Store, store_over
 from tests.support.redis_servers import RedisServers
-from tests.support.runs import Harness
 
 
 @pytest_asyncio.fixture(params=["memory", *RedisServers.NAMES])
@@ -27,23 +24,3 @@ async def any_store(
     client = connect(redis_server_pool.url(request.param))
     yield await store_over(RedisBackend(client), key_prefix)
     await client.aclose()
-
-
-@pytest_asyncio.fixture
-async def valkey_store(valkey_url: str, key_prefix: str) -> AsyncIterator[Store]:
-    """Valkey, for what the choice of store cannot change."""
-    client = connect(valkey_url)
-    yield await store_over(RedisBackend(client), key_prefix)
-    await client.aclose()
-
-
-@pytest.fixture
-def virtual_runs(valkey_store: Store, time_skipping: WorkflowEnvironment, task_queue: str) -> Harness:
-    """Runs over Valkey, each with a virtual clock."""
-    return Harness(time_skipping.client, valkey_store, task_queue)
-
-
-@pytest.fixture
-def runs(valkey_store: Store, temporal_client: Client, task_queue: str) -> Harness:
-    """Runs over Valkey by real time."""
-    return Harness(temporal_client, valkey_store, task_queue)
