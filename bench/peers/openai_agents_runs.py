@@ -42,7 +42,7 @@ class Deciding(Model):
         return ModelResponse(output=[asked], usage=Usage(), response_id=None)
 
     def stream_response(self, *rest: Any, **more: Any) -> AsyncIterator[Any]:
-        """See `agents.Model`."""
+        """See `agents.Model`; the runs compared do not stream."""
         raise NotImplementedError
 
 

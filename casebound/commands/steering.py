@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -37,6 +38,7 @@ from casebound.commands.session import Session, open_session
 from casebound.settings import load_settings
 
 _Answer = TypeVar("_Answer")
+_Request = TypeVar("_Request", bound=Steering)
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ class Steered:
 
 async def stop(command: Steered, reason: str) -> int:
     """Ask the run to conclude now with the evidence at hand."""
+    request = _said(StopInput, by=command.by, reason=reason)
     async with _steering(command) as steering:
         say("stopping ...")
-        await steering.send("stop", StopInput(by=command.by, reason=reason), StopResult)
+        await steering.send("stop", request, StopResult)
         await ended(steering.session, steering.found)
         say(f"run {steering.run_id} concludes with the evidence at hand; casebound show {steering.run_id}")
     return Exit.OK
@@ -60,8 +63,9 @@ async def stop(command: Steered, reason: str) -> int:
 
 async def pause(command: Steered, reason: str) -> int:
     """Let running calls end and start no new ones."""
+    request = _said(PauseInput, by=command.by, reason=reason)
     async with _steering(command) as steering:
-        paused = await steering.send("pause", PauseInput(by=command.by, reason=reason), PauseResult)
+        paused = await steering.send("pause", request, PauseResult)
         running = {0: "no call runs", 1: "the call that runs ends"}
         calls = running.get(paused.calls_running, f"the {paused.calls_running} calls that run end")
         say(f"run {steering.run_id} is paused: {calls}, no new one starts; casebound resume {steering.run_id}")
@@ -71,8 +75,9 @@ async def pause(command: Steered, reason: str) -> int:
 
 async def resume(command: Steered) -> int:
     """Let a paused run go on."""
+    request = _said(ResumeInput, by=command.by)
     async with _steering(command) as steering:
-        resumed = await steering.send("resume", ResumeInput(by=command.by), ResumeResult)
+        resumed = await steering.send("resume", request, ResumeResult)
         paused = format_duration(timedelta(milliseconds=resumed.paused_ms))
         say(f"run {steering.run_id} goes on after {paused}, until {_time(resumed.gather_until_ms)}")
     return Exit.OK
@@ -80,8 +85,9 @@ async def resume(command: Steered) -> int:
 
 async def extend(command: Steered, by: timedelta) -> int:
     """Move the deadline of a run."""
+    request = _said(ExtendInput, by=command.by, seconds=by.total_seconds())
     async with _steering(command) as steering:
-        extended = await steering.send("extend", ExtendInput(by=command.by, seconds=by.total_seconds()), ExtendResult)
+        extended = await steering.send("extend", request, ExtendResult)
         until = _time(extended.gather_until_ms)
         say(f"the deadline of run {steering.run_id} is {_time(extended.deadline_ms)} now; it gathers until {until}")
         say(f"it can move until {_time(extended.latest_ms)}: its evidence expires soon after")
@@ -90,8 +96,9 @@ async def extend(command: Steered, by: timedelta) -> int:
 
 async def note(command: Steered, text: str) -> int:
     """Give the planner a hint."""
+    request = _said(NoteInput, by=command.by, text=text)
     async with _steering(command) as steering:
-        noted = await steering.send("note", NoteInput(by=command.by, text=text), NoteResult)
+        noted = await steering.send("note", request, NoteResult)
         others = f", with {noted.notes_pending - 1} more" if noted.notes_pending > 1 else ""
         say(f"the planner of run {steering.run_id} is given the note with turn {noted.turn}{others}")
     return Exit.OK
@@ -138,6 +145,19 @@ async def _steering(command: Steered) -> AsyncGenerator[_Steering]:
     settings = load_settings(command.config)
     async with open_session(settings, serve=True) as session:
         yield _Steering(session, await running(session, command.run), settings.worker.task_queue)
+
+
+def _said(kind: type[_Request], **said: object) -> _Request:
+    """Make an update's argument of what was said on the command line.
+
+    Raises:
+        UsageError: a text is empty or too long, or a time is none that can be.
+    """
+    try:
+        return kind.model_validate(said)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _time(ms: int) -> str:
