@@ -177,6 +177,7 @@ async def serve(order: Order, say: Callable[[str], None]) -> None:
     )
     redis = connect(order.redis_url)
     gauge = Gauge()
+    tools = tools_of(gauge)
     async with contextlib.aclosing(redis):
         store = await store_over(RedisBackend(redis), order.prefix)
         async with open_worker(
@@ -184,11 +185,13 @@ async def serve(order: Order, say: Callable[[str], None]) -> None:
             client,
             store,
             task_queue=order.task_queue,
-            tools=tools_of(gauge),
+            tools=tools,
             planners={"numbered": NumberedPlanner()},
         ):
             say("serving")
             while await asyncio.to_thread(sys.stdin.readline):
+                for tool in tools:
+                    tool.executed.clear()  # the doubles remember every call; the worker under test does not
                 say(sample(gauge, redis.connection_pool, order.traced).model_dump_json())
 
 
