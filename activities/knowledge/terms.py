@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 MAX_QUERY_TERMS = 64
 """Different words or pairs of characters of a query that are looked for; the rest is counted."""
@@ -22,6 +22,7 @@ _CJK = (
 )
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
+_EITHER = "\n"
 _CHUNK = re.compile(rf"[^\s{_CJK}]+|[{_CJK}]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FILLER = re.compile("怎么办|怎么样|怎么|怎样|如何|为什么|什么|是否|吗|呢|请问|应该|可以|需要|我们|的|了")
@@ -56,7 +57,7 @@ def compile_query(text: str) -> Query | None:
     telling = [phrase for phrase in phrases if _STOP.fullmatch(phrase) is None] or phrases
     if not telling:
         return None
-    kept = [f'"{phrase}"' for phrase in telling[:MAX_QUERY_TERMS]]
+    kept = [_expression(phrase) for phrase in telling[:MAX_QUERY_TERMS]]
     return Query(" OR ".join(kept), " AND ".join(kept), len(telling) - len(kept))
 
 
@@ -71,6 +72,11 @@ def _terms(text: str) -> Iterator[str]:
             yield from (part.casefold() for part in parts)
 
 
+def _expression(phrase: str) -> str:
+    quoted = [f'"{part}"' for part in phrase.split(_EITHER)]
+    return f"({' OR '.join(quoted)})"
+
+
 def _phrases(text: str) -> Iterator[str]:
     for chunk in _CHUNK.findall(text):
         if _IS_CJK.match(chunk):
@@ -79,5 +85,7 @@ def _phrases(text: str) -> Iterator[str]:
             continue
         runs = [run.casefold() for run in _RUN.findall(chunk)]
         if len(runs) > 1:
-            yield " ".join(runs[:MAX_QUERY_TERMS])
-        yield from runs
+            yield _EITHER.join((" ".join(runs[:MAX_QUERY_TERMS]), " ".join(islice(_terms(chunk), MAX_QUERY_TERMS))))
+        for run in _RUN.findall(chunk):
+            parts = _CAMEL.findall(run)
+            yield run.casefold() if len(parts) < 2 else _EITHER.join((run, " ".join(parts))).casefold()

@@ -37,6 +37,8 @@ FIRST = [
     ("999", "pool-exhaustion.md"),
     ("java.lang.OutOfMemoryError", "oom.md"),
     ("OutOfMemoryError", "oom.md"),
+    ("OutOfMemory", "oom.md"),
+    ("outofmemoryerror", "oom.md"),
     ("heap dumps", "oom.md"),
     ("blk_-1608999687919862906", "hdfs-block.md"),
     ("1608999687919862906", "hdfs-block.md"),
