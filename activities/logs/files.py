@@ -6,31 +6,25 @@ relative to the root folder, also in error messages: absolute paths are not the 
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import stat
-import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from activities.logs.compression import EXPANSION, SUFFIXES, UNSOUND, Compression, bare, compression_of
 from activities.logs.source import LogSource
 from boundary.tools import ToolFailure
 
 MAX_FILES = 1000
 """Files of one source."""
 
-GZIP_MAGIC = b"\x1f\x8b"
-GZIP_RATIO = 10
-"""How much larger than its file a compressed log is, about."""
-
 _UNREAD = (
     (re.compile(rb"BZh[1-9]1AY&SY"), "compressed with bzip2"),
     (re.compile(rb"\xfd7zXZ\x00"), "compressed with xz"),
-    (re.compile(rb"\x28\xb5\x2f\xfd"), "compressed with zstd"),
     (re.compile(rb"PK\x03\x04"), "a zip archive"),
     (re.compile(rb"\xff\xfe|\xfe\xff"), "encoded in UTF-16"),
 )
@@ -49,7 +43,7 @@ class Order(NamedTuple):
     """Sorts rotated files from the oldest to the one still written."""
 
     stem: str
-    """Name without rotation number and `.gz`: files of one stem are one sequence of entries."""
+    """Name without rotation number and the suffix of a compression: files of one stem are one sequence of entries."""
     current: bool
     generation: int
 
@@ -122,7 +116,7 @@ def find_files(source: LogSource) -> Found:
 
 @contextmanager
 def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
-    """Open a file for reading, plain or gzip by its first bytes; a file still growing ends where it now ends.
+    """Open a file for reading, compressed or not by its first bytes; one still growing ends where it now ends.
 
     Raises:
         Vanished: it is gone.
@@ -140,19 +134,21 @@ def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
         magic = _guarded(source, file, lambda: os.pread(descriptor, _MAGIC_BYTES, 0))
         for signature, kind in _UNREAD:
             if signature.match(magic):
-                raise ToolFailure(f"{_where(source.name, file.name)} is {kind}: only plain text and gzip are read")
-        compressed = magic.startswith(GZIP_MAGIC)
-        read = gzip.GzipFile(fileobj=raw).read if compressed else _up_to(size, raw.read)
+                raise ToolFailure(
+                    f"{_where(source.name, file.name)} is {kind}: only plain text, gzip and zstd are read"
+                )
+        form = compression_of(magic)
+        read = _up_to(size, raw.read) if form is None else form.reader(raw)
 
         def tail(count: int) -> bytes:
             return _guarded(source, file, lambda: os.pread(descriptor, count, max(size - count, 0)))
 
-        yield Opened(lambda count: _guarded(source, file, lambda: read(count)), None if compressed else tail)
+        yield Opened(lambda count: _guarded(source, file, lambda: read(count), form), tail if form is None else None)
 
 
 def expanded_size(files: Sequence[LogFile]) -> int:
     """About how many bytes the files hold when decompressed; to decide how exactly to look, no more."""
-    return sum(file.size * (GZIP_RATIO if file.name.endswith(".gz") else 1) for file in files)
+    return sum(file.size * (EXPANSION if file.name.endswith(SUFFIXES) else 1) for file in files)
 
 
 def missing(source: LogSource) -> str:
@@ -190,10 +186,9 @@ def _inspect(path: Path, name: str, root: Path | None) -> LogFile | Refused | No
 
 
 def _order(name: str) -> Order:
-    bare = name.removesuffix(".gz")
-    generation = _GENERATION.fullmatch(bare)
+    generation = _GENERATION.fullmatch(bare(name))
     if generation is None:
-        return Order(bare, True, 0)
+        return Order(bare(name), True, 0)
     # app.log.2 is older than app.log.1, app.log-20240102 is younger than app.log-20240101.
     count, date = generation["count"], generation["date"]
     return Order(generation["stem"], False, int(date) if count is None else -int(count))
@@ -211,11 +206,12 @@ def _up_to(size: int, read: Callable[[int], bytes | None]) -> Callable[[int], by
     return bounded
 
 
-def _guarded(source: LogSource, file: LogFile, act: Callable[[], _T]) -> _T:
+def _guarded(source: LogSource, file: LogFile, act: Callable[[], _T], form: Compression | None = None) -> _T:
     try:
         return act()
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        what = "ends in the middle of its gzip data" if isinstance(error, EOFError) else "is not sound gzip"
+    except UNSOUND as error:
+        name = "" if form is None else form.name
+        what = f"ends in the middle of its {name} data" if isinstance(error, EOFError) else f"is not sound {name}"
         raise ToolFailure(f"{_where(source.name, file.name)} {what}, so it cannot be searched") from None
     except OSError as error:
         raise _failure(source.name, file.name, error) from None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,14 @@ from jsonschema import Draft202012Validator
 from activities.logs import LogSource, log_tools
 from boundary.contracts import CallError, JsonObject
 from boundary.tools import Projection, StopFlag, Tool, ToolContext
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstd.compress}
+"""How files of a suffix are packed."""
 
 PLAIN: dict[str, Any] = {"timestamp": "%Y-%m-%d %H:%M:%S", "zone": "UTC"}
 """Declaration of a log whose lines begin with such a time, in UTC."""

@@ -11,7 +11,7 @@ import pytest
 
 from activities.logs import LogSource
 from boundary.tools import ToolFailure
-from tests.logs.support import PLAIN, Logs, app, logs
+from tests.logs.support import COMPRESS, PLAIN, Logs, app, logs
 
 LINE = "2024-01-01 00:00:00 {}\n"
 
@@ -22,7 +22,8 @@ def rotated(folder: Path, names: list[str], pattern: str = "*") -> Logs:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         content = LINE.format(name).encode()
-        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        pack = COMPRESS.get(path.suffix)
+        path.write_bytes(content if pack is None else pack(content))
     return logs(LogSource(name="app", glob=str(folder / pattern), **PLAIN))
 
 
@@ -41,10 +42,10 @@ class RemovesWhenLookedAt:
 def test_rotated_files_are_read_oldest_first(tmp_path: Path) -> None:
     """Numbers count down to the current file, dates count up to it; lines of equal time stay in that order."""
     tools = rotated(
-        tmp_path, ["a.log", "a.log.1", "a.log.10.gz", "a.log.2.gz", "b.log", "b.log-20240102", "b.log-20240101"]
+        tmp_path, ["a.log", "a.log.1", "a.log.10.gz", "a.log.2.zst", "b.log", "b.log-20240102", "b.log-20240101"]
     )
     found = [line["file"] for line in tools.search()["lines"]]
-    assert found == ["a.log.10.gz", "a.log.2.gz", "a.log.1", "a.log", "b.log-20240101", "b.log-20240102", "b.log"]
+    assert found == ["a.log.10.gz", "a.log.2.zst", "a.log.1", "a.log", "b.log-20240101", "b.log-20240102", "b.log"]
 
 
 def test_the_year_goes_on_from_one_rotated_file_to_the_next(tmp_path: Path) -> None:
@@ -128,7 +129,8 @@ def test_a_file_that_grows_is_read_to_where_it_ended_when_opened(tmp_path: Path)
     [
         (gzip.compress(b"2024-01-01 00:00:00 x\n" * 1000)[:-20], "ends in the middle of its gzip data"),
         (gzip.compress(b"x" * 1000)[:10] + b"\xff" * 50, "is not sound gzip"),
-        (b"\x28\xb5\x2f\xfd rest", "compressed with zstd"),
+        (COMPRESS[".zst"](b"2024-01-01 00:00:00 x\n" * 1000)[:-3], "ends in the middle of its zstd data"),
+        (b"\x28\xb5\x2f\xfd" + b"\xff" * 50, "is not sound zstd"),
         (b"\xfd7zXZ\x00rest", "compressed with xz"),
         (b"BZh91AY&SYrest", "compressed with bzip2"),
         (b"PK\x03\x04rest", "a zip archive"),
@@ -147,11 +149,15 @@ def test_a_file_that_cannot_be_read_as_text_is_a_failure_and_never_no_evidence(
     assert message in tools.list()["sources"][0]["problem"]
 
 
-def test_gzip_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_compression_is_known_by_its_first_bytes(tmp_path: Path, suffix: str) -> None:
     """Not by its name: neither a compressed `.log` nor a plain `.gz` deceives."""
-    assert app(tmp_path, LINE.format("x"), compress=True).search()["matched"] == 1
-    (tmp_path / "plain.gz").write_text(LINE.format("x"))
-    plain = logs(LogSource(name="app", path=tmp_path / "plain.gz", **PLAIN))
+    packed = app(tmp_path, COMPRESS[suffix](LINE.format("x").encode()))
+    assert packed.search()["matched"] == 1
+    assert packed.list()["sources"][0]["files"][0]["compressed"]
+    path = (tmp_path / "plain").with_suffix(suffix)
+    path.write_text(LINE.format("x"))
+    plain = logs(LogSource(name="app", path=path, **PLAIN))
     assert plain.search()["matched"] == 1
 
 
