@@ -139,6 +139,28 @@ def setup() -> None:
 
 
 @app.command()
+def tools(as_json: AsJson = False, config: Config = None) -> None:
+    """List every tool and declared source, and whether it can be used right now.
+
+    Exit code: 0 every source can be used, 1 at least one cannot, or there is none.
+    """
+    from casebound.commands.tools import tools as command
+
+    _leave(lambda: command(config, as_json=as_json))
+
+
+@app.command()
+def doctor(config: Config = None) -> None:
+    """Check configuration, servers and sources; nothing is started or changed.
+
+    Exit code: 0 nothing stands in the way of a diagnosis, 1 something does.
+    """
+    from casebound.commands.doctor import doctor as command
+
+    _leave(lambda: command(config))
+
+
+@app.command()
 def runs(
     text: Annotated[str, typer.Argument(help="Only runs whose question has this in it.")] = "",
     outcome: Annotated[str, typer.Option(metavar="OUTCOME", help="Only runs that ended so: REPORTED, ...")] = "",

@@ -1,6 +1,6 @@
 """What `casebound.toml` may say, and what the environment adds to it.
 
-Above: every command loads it once. Below: the models of the sources (`activities.logs.source`)
+Above: every command loads it once. Below: the models of the sources, each of its tool package,
 and of the run's limits. Where Temporal is, is not told here but by the ecosystem's own
 environment configuration (`casebound.temporal`). The format is documented in
 `docs/configuration.md`; how errors are worded in `casebound.settings_errors`.
@@ -16,9 +16,19 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from activities.contracts import RunLimits
+from activities.knowledge.source import KnowledgeSource
 from activities.logs.source import NAME_PATTERN, LogSource
 from boundary.secret_patterns import is_secret_name
 from casebound import __version__
@@ -98,20 +108,21 @@ class Settings(Section):
     """The whole file, after the environment was applied."""
 
     logs: dict[str, LogSource] = Field(default_factory=dict)
+    knowledge: dict[str, KnowledgeSource] = Field(default_factory=dict)
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
     limits: LimitSettings = LimitSettings()
     tools: dict[str, ToolSettings] = Field(default_factory=dict)
     secrets: SecretSettings = SecretSettings()
 
-    @field_validator("logs", mode="before")
+    @field_validator("logs", "knowledge", mode="before")
     @classmethod
-    def _named_by_their_tables(cls, tables: object) -> object:
+    def _named_by_their_tables(cls, tables: object, info: ValidationInfo) -> object:
         """Give each source the name of its table."""
         if not isinstance(tables, dict):
             return tables
         named = cast("dict[str, object]", tables)
-        return {name: _named(name, table) for name, table in named.items()}
+        return {name: _named(f"{info.field_name}.{name}", name, table) for name, table in named.items()}
 
     _file: Path | None = PrivateAttr(default=None)
 
@@ -124,7 +135,8 @@ class Settings(Section):
         """Remember the file, and take relative paths from its folder."""
         folder = file.absolute().parent
         logs = {name: source.resolve(folder) for name, source in self.logs.items()}
-        located = self.model_copy(update={"logs": logs})
+        knowledge = {name: source.resolve(folder) for name, source in self.knowledge.items()}
+        located = self.model_copy(update={"logs": logs, "knowledge": knowledge})
         located._file = file.absolute()
         return located
 
@@ -186,13 +198,13 @@ def _password_of(url: str) -> str:
         return ""
 
 
-def _named(name: str, table: object) -> object:
+def _named(where: str, name: str, table: object) -> object:
     if not isinstance(table, dict):
         return table
     if re.fullmatch(NAME_PATTERN, name) is None:
         raise ValueError(f"{name!r} cannot name a source: use letters, digits, '_', '.' and '-', at most 64")
     if "name" in table:
-        raise ValueError(f"[logs.{name}] has a key `name`: the table's own name is the source's, remove it")
+        raise ValueError(f"[{where}] has a key `name`: the table's own name is the source's, remove it")
     return {**cast("dict[str, object]", table), "name": name}
 
 

@@ -1,18 +1,41 @@
-"""The tools that the declared sources make, and how planners see them. Nothing here connects anywhere.
+"""The tools that the declared sources make, how planners see them, and how the sources are right now.
 
-Above: `worker` serves these tools, `diagnose` checks a runbook against them before anything is
-started. Below: the tool packages of `activities`.
+Above: `worker` serves these tools, `diagnose` checks a runbook against them before anything is started,
+`tools` and `doctor` show them. Below: the tool packages of `activities`. Only probing looks at a source.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from activities import knowledge, logs
 from activities.catalog import catalog_of
 from activities.contracts import CatalogEntry
-from activities.logs import log_tools
+from activities.probe import Probe
+from boundary.redaction import Redactor
 from boundary.registry import ToolRegistry
 from boundary.tools import Tool
 from casebound.settings import Settings
 from casebound.tool_settings import configured
+
+TOOLS = {
+    "logs": ("list_logs", "search_logs", "count_logs"),
+    "knowledge": ("search_knowledge", "read_knowledge"),
+}
+"""What a source of each kind makes, by the name of its table."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A declared source, and what a look at it found."""
+
+    kind: str
+    name: str
+    description: str
+    probe: Probe
 
 
 def declared_tools(settings: Settings) -> list[Tool]:
@@ -21,7 +44,11 @@ def declared_tools(settings: Settings) -> list[Tool]:
     Raises:
         SettingsError: they speak of a tool that there is not.
     """
-    return configured(log_tools(list(settings.logs.values())), settings.tools)
+    made = [
+        *logs.log_tools(list(settings.logs.values())),
+        *knowledge.knowledge_tools(list(settings.knowledge.values())),
+    ]
+    return configured(made, settings.tools)
 
 
 def declared_catalog(settings: Settings) -> tuple[CatalogEntry, ...]:
@@ -31,3 +58,28 @@ def declared_catalog(settings: Settings) -> tuple[CatalogEntry, ...]:
         InvalidTool: a tool's definition is not usable.
     """
     return catalog_of(ToolRegistry(declared_tools(settings)), settings.tool_queues)
+
+
+async def look_at_sources(settings: Settings) -> list[Source]:
+    """Look at every source, all at once; what is wrong with one is said there, secrets masked."""
+    redactor = Redactor(settings.secret_values())
+    looks: list[tuple[str, str, str, Callable[[], Probe]]] = [
+        *(("logs", name, source.description, partial(logs.probe, source)) for name, source in settings.logs.items()),
+        *(
+            ("knowledge", name, source.description, partial(knowledge.probe, source))
+            for name, source in settings.knowledge.items()
+        ),
+    ]
+    found = await asyncio.gather(*[asyncio.to_thread(look) for *_, look in looks])
+    return [
+        Source(kind, name, description, _masked(redactor, probe))
+        for (kind, name, description, _), probe in zip(looks, found, strict=True)
+    ]
+
+
+def _masked(redactor: Redactor, probe: Probe) -> Probe:
+    def masked(text: str) -> str:
+        return redactor.text(text)[0]
+
+    reason = None if probe.reason is None else masked(probe.reason)
+    return Probe(probe.available, reason, tuple(map(masked, probe.warnings)), masked(probe.detail))

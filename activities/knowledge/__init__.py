@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from activities.knowledge.index import Index
-from activities.knowledge.probing import Probe, probe
+from activities.knowledge.probing import probe
 from activities.knowledge.read import ReadKnowledge
 from activities.knowledge.search import SearchKnowledge
 from activities.knowledge.source import KnowledgeSource
 from boundary.tools import Tool
 
-__all__ = ["KnowledgeSource", "Probe", "knowledge_tools", "probe"]
+__all__ = ["KnowledgeSource", "knowledge_tools", "probe"]
 
 
 def knowledge_tools(sources: Sequence[KnowledgeSource]) -> list[Tool]:

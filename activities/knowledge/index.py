@@ -73,6 +73,8 @@ class Answer:
     hits: list[Hit]
     documents: int
     skipped: dict[str, tuple[Refused, ...]]
+    unread: tuple[Refused, ...]
+    """Of the skipped: documents that could not be read, so that what was looked for may be in them."""
     unavailable: dict[str, str]
 
 
@@ -108,6 +110,7 @@ class Index:
         documents = 0
         skipped: dict[str, tuple[Refused, ...]] = {}
         broken: dict[str, str] = {}
+        unread: list[Refused] = []
         for source in sources:
             try:
                 found = find_documents(source)
@@ -123,12 +126,13 @@ class Index:
                 continue
             looked.append(source.name)
             documents += len(found.files) - len(bad)
+            unread += bad
             if found.refused or bad:
                 skipped[source.name] = (*found.refused, *bad)
         if not looked:
             raise _all_broken(broken)
         matched, hits = _search(connection, query, looked, limit, offset)
-        return Answer(matched, hits, documents, skipped, broken)
+        return Answer(matched, hits, documents, skipped, tuple(unread), broken)
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

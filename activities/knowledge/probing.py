@@ -7,26 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
 
 from activities.knowledge.documents import parse_document
 from activities.knowledge.files import Unreadable, find_documents, read_text
 from activities.knowledge.index import NO_FTS5
 from activities.knowledge.source import KnowledgeSource
+from activities.probe import Probe
 from boundary.tools import ToolFailure
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What was found at a source."""
-
-    available: bool
-    reason: str | None
-    """Why it is not available, with the fix; no absolute path."""
-    warnings: tuple[str, ...]
-    """Documents that are not read, and why."""
-    detail: str
-    """Such as "12 documents, 85 sections"; empty when not available."""
 
 
 def probe(source: KnowledgeSource) -> Probe:
@@ -38,7 +25,7 @@ def probe(source: KnowledgeSource) -> Probe:
     except ToolFailure as failure:
         return Probe(False, failure.message, (), "")
     warnings = [f"{item.document}: {item.reason}" for item in found.refused]
-    documents = sections = 0
+    documents = passages = 0
     for file in found.files:
         try:
             _, text = read_text(file)
@@ -46,10 +33,14 @@ def probe(source: KnowledgeSource) -> Probe:
             warnings.append(f"{file.name}: {error}")
             continue
         documents += 1
-        sections += len(parse_document(file.name, text).passages)
+        passages += len(parse_document(file.name, text).passages)
     if not documents:
         return Probe(False, f"source {source.name!r} has no readable document: {warnings[0]}", tuple(warnings), "")
-    return Probe(True, None, tuple(warnings), f"{documents} documents, {sections} sections")
+    return Probe(True, None, tuple(warnings), f"{_count(documents, 'document')}, {_count(passages, 'passage')}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _has_fts5() -> bool:

@@ -60,8 +60,8 @@ class SearchKnowledge:
         request = read_request(SearchRequest, arguments)
         query = compile_query(request.query)
         answer = self._index.ask(self._asked_for(request), query, request.limit, request.offset, context)
-        if not answer.matched and answer.unavailable:
-            raise ToolFailure("; ".join(answer.unavailable.values()), code=ErrorCode.UPSTREAM_UNAVAILABLE)
+        if not answer.matched:
+            _check_looked(answer)
         passages = [as_json(_passage(hit, request.offset + place)) for place, hit in enumerate(answer.hits, 1)]
         result = as_json(_result(answer, 0 if query is None else query.ignored))
         _show(result, passages, context.max_raw_bytes, request.offset)
@@ -80,6 +80,18 @@ class SearchKnowledge:
         if request.source not in self._sources:
             raise refusal(f"no source {request.source!r}: expected one of {', '.join(self._sources)}")
         return [self._sources[request.source]]
+
+
+def _check_looked(answer: Answer) -> None:
+    """Refuse to call it an absence when part of what was to be searched could not be read."""
+    if answer.unavailable:
+        raise ToolFailure("; ".join(answer.unavailable.values()), code=ErrorCode.UPSTREAM_UNAVAILABLE)
+    if answer.unread:
+        first = answer.unread[0]
+        raise ToolFailure(
+            f"nothing matched, but {len(answer.unread)} of the documents could not be read, "
+            f"so this is no absence: {first.document} {first.reason}"
+        )
 
 
 def _passage(hit: Hit, rank: int) -> Passage:

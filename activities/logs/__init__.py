@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from activities.logs.count import CountLogs
 from activities.logs.listing import ListLogs
+from activities.logs.probing import probe
 from activities.logs.search import SearchLogs
 from activities.logs.source import LogSource
 from boundary.tools import Tool
 
-__all__ = ["LogSource", "log_tools"]
+__all__ = ["LogSource", "log_tools", "probe"]
 
 
 def log_tools(sources: Sequence[LogSource]) -> list[Tool]:

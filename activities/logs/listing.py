@@ -61,7 +61,7 @@ class ListLogs:
         listed: list[JsonObject] = []
         for source in self._asked_for(arguments):
             context.progress(f"checking {source.name}")
-            listed.append(as_json(_listed(source, context)))
+            listed.append(as_json(listed_source(source, context)))
         return {"sources": listed, "sources_total": len(listed), "truncated": False}
 
     def project(self, arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
@@ -85,7 +85,8 @@ class ListLogs:
         return list(self._sources.values()) if name is None else [known(self._sources, name)]
 
 
-def _listed(source: LogSource, context: ToolContext) -> ListedSource:
+def listed_source(source: LogSource, context: ToolContext) -> ListedSource:
+    """List a source's files and check its lines; what is wrong with it is its `problem`."""
     try:
         found = find_files(source)
     except ToolFailure as failure:

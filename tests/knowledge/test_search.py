@@ -132,4 +132,12 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert result["matched"] == 1
     assert {item["document"] for item in result["skipped"]} == {"gbk.md", "bin.txt"}
     found = probe(KnowledgeSource(name="kb", path=tmp_path))
-    assert (found.available, found.detail, len(found.warnings)) == (True, "1 documents, 1 sections", 2)
+    assert (found.available, found.detail, len(found.warnings)) == (True, "1 document, 1 passage", 2)
+
+
+def test_nothing_found_beside_a_document_nobody_could_read_is_no_absence(tmp_path: Path) -> None:
+    """What was looked for may stand in it; the failure names it."""
+    (tmp_path / "good.md").write_text("alpha")
+    (tmp_path / "gbk.md").write_bytes("超时".encode("gbk"))
+    with pytest.raises(ToolFailure, match=r"this is no absence: gbk\.md"):
+        Knowledge(tmp_path).search("omega")

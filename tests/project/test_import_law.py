@@ -38,10 +38,13 @@ LIGHT = {
 }
 """All that workflow code may load of the packages below it."""
 
+LATER_STDLIB = {"compression"}
+"""Of Python 3.14, imported only there."""
+
 COME_WITH = {"google": "temporalio", "pydantic_core": "pydantic"}
 """Packages that another one brings in the version it needs."""
 
-TOOL_LIBRARIES = ("redis", "re2", "jsonschema", "jinja2", "yaml", "typer", "rich", "pymysql", "psycopg")
+TOOL_LIBRARIES = ("redis", "re2", "jsonschema", "jinja2", "yaml", "typer", "rich", "pymysql", "psycopg", "sqlglot")
 
 
 @cache
@@ -57,7 +60,7 @@ def ours(module: str) -> bool:
 
 def others(modules: set[str]) -> set[str]:
     """Name the top-level packages of others among the modules, the standard library left out."""
-    return {module.split(".")[0] for module in modules if not ours(module)} - sys.stdlib_module_names
+    return {module.split(".")[0] for module in modules if not ours(module)} - sys.stdlib_module_names - LATER_STDLIB
 
 
 def upstream(package: str) -> set[str]:
