@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from activities.sql.describe import DescribeDatabase
-from activities.sql.probing import Probe, probe
+from activities.sql.probing import probe
 from activities.sql.query import QueryDatabase
 from activities.sql.source import SqlSource
 from boundary.tools import Tool
 
-__all__ = ["Probe", "SqlSource", "probe", "sql_tools"]
+__all__ = ["SqlSource", "probe", "sql_tools"]
 
 
 def sql_tools(sources: Sequence[SqlSource]) -> list[Tool]:

@@ -67,6 +67,8 @@ _GRAMMARS: dict[Dialect, re.Pattern[str]] = {
     ),
 }
 
+_INTERVAL_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+
 _MYSQL_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 _POSTGRES_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _POSTGRES_ESCAPE = re.compile(
@@ -102,12 +104,34 @@ def normal_text(found: Sequence[Token], dialect: Dialect) -> str:
     """Write tokens so that every dialect's reader takes them the same way."""
     parts: list[str] = []
     before = Token("blank", " ")
-    for token in found:
+    for token in _plain_intervals(found) if dialect == "postgres" else found:
         if token.kind == before.kind == "operator" and before.text + token.text in ("--", "/*"):
             parts.append(" ")
         parts.append(_write(token, dialect))
         before = token
     return "".join(parts)
+
+
+def _plain_intervals(found: Sequence[Token]) -> list[Token]:
+    """Write `interval 'text'` as a cast, which every reader leaves alone; one with a unit after it stays."""
+    result = list(found)
+    for place in range(len(result) - 1, -1, -1):
+        if not result[place].is_word("INTERVAL"):
+            continue
+        text = _after_blanks(result, place + 1)
+        unit = _after_blanks(result, text + 1)
+        if text >= len(result) or result[text].kind != "string":
+            continue
+        if unit >= len(result) or not result[unit].is_word(*_INTERVAL_UNITS):
+            cast = [result[text], Token("operator", ":"), Token("operator", ":"), result[place]]
+            result[place : text + 1] = cast
+    return result
+
+
+def _after_blanks(found: Sequence[Token], place: int) -> int:
+    while place < len(found) and found[place].kind == "blank":
+        place += 1
+    return place
 
 
 def _write(token: Token, dialect: Dialect) -> str:

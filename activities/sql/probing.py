@@ -5,24 +5,10 @@ Above: the application. Below: `sessions`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from activities.probe import Probe
 from activities.sql.sessions import open_session
 from activities.sql.source import SqlSource
 from boundary.tools import ToolFailure
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What was found at a source."""
-
-    available: bool
-    reason: str | None
-    """Why it is not available, with the fix; no part of the URL."""
-    warnings: tuple[str, ...]
-    """That the account can write."""
-    detail: str
-    """Such as "MariaDB 10.11.19, read-only transaction, account can only read"; empty when not available."""
 
 
 def probe(source: SqlSource) -> Probe:

@@ -23,6 +23,8 @@ from boundary.contracts import shorten
 _TEXT = re.compile(r"[\w .$*+/:,()\[\]-]*")
 """What a part of a node may be that is neither a literal nor a name, such as a join's kind."""
 
+_ROUNDS = 3
+
 _LOCAL_VARIABLES = frozenset({"GLOBAL", "SESSION", "LOCAL"})
 
 
@@ -39,12 +41,19 @@ class Query:
             tree = _judged(text, dialect, schema)
             if cap is not None:
                 _limit(tree, cap)
-            self.sql = _written(tree, dialect)
-            again = _judged(normal_text(tokens(self.sql, dialect, bounded=False), dialect), dialect, schema)
-            if _written(again, dialect) != self.sql:
-                raise not_understood("the statement does not read the same when it is written anew: write it plainer")
+            self.sql = _settled(_written(tree, dialect), dialect, schema)
         except RecursionError:
             raise not_understood("the statement is nested too deeply: write it flatter") from None
+
+
+def _settled(text: str, dialect: Dialect, schema: str | None) -> str:
+    """Read and judge what was written until it is written the same; that is what is sent."""
+    for _ in range(_ROUNDS):
+        again = _written(_judged(normal_text(tokens(text, dialect, bounded=False), dialect), dialect, schema), dialect)
+        if again == text:
+            return text
+        text = again
+    raise not_understood("the statement does not read the same when it is written anew: write it plainer")
 
 
 def _judged(text: str, dialect: Dialect, schema: str | None) -> exp.Expr:
@@ -101,6 +110,8 @@ def _judge_table(node: exp.Table, dialect: Dialect, schema: str | None, ctes: se
     name, place = node.name.lower(), (node.db or "").lower()
     if not place and name in ctes:
         return
+    if dialect == "sqlite" and name.startswith("pragma_") and name not in ALLOWED[dialect]:
+        raise not_read_only(f"{name!r} is refused: only the pragmas that describe tables and indexes are read here")
     if not place:
         place = "pg_catalog" if dialect == "postgres" else (schema or "").lower()
     if (place, name) in CREDENTIAL_TABLES[dialect]:
