@@ -92,7 +92,7 @@ class Planning:
         return masked_turn(bound_turn(turn, turn_key=key, plan=plan), self._redactor)
 
     def _failure(self, key: str, error: PlannerError) -> PlannedTurn:
-        message = self._redactor.text(error.message)[0]
+        message = self._redactor.message(error.message)
         if error.retryable and activity.info().attempt < PLANNER_ATTEMPTS:
             # From None: the failure's cause would stand in the history, and in the log, as the planner worded it.
             raise ApplicationError(

@@ -131,7 +131,7 @@ class RunRecords:
             tools={entry.name: entry.limits for entry in kept.catalog},
             store_id=self._store_id,
             expires_at_ms=kept.expires_at_ms if kept.expires_at_ms != brief.expires_at_ms else None,
-            fault=call_error(ErrorCode.INVALID_ARGUMENTS, self._redactor.text(fault)[0]) if fault else None,
+            fault=call_error(ErrorCode.INVALID_ARGUMENTS, self._redactor.message(fault)) if fault else None,
         )
 
     async def _settle(self, lost: LostCall, run_id: str, expires_at_ms: int, now_ms: int) -> ToolCallOutcome:

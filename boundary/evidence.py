@@ -39,7 +39,7 @@ def _settlement_of(tool: Tool, arguments: JsonObject, raw: JsonValue, rules: Evi
         raw_bytes = dump(raw)
     except NotJson as error:
         message = f"the tool's answer is not JSON: {error.message}"
-        return Failed(call_error(ErrorCode.EXECUTION_ERROR, rules.redactor.text(message)[0]))
+        return Failed(call_error(ErrorCode.EXECUTION_ERROR, rules.redactor.message(message)))
     if len(raw_bytes) > rules.limits.raw:
         return Failed(too_large("raw response", len(raw_bytes), rules.limits.raw), dropped_raw=raw_bytes)
     try:
@@ -61,7 +61,7 @@ def too_large(what: str, size: int, limit: int) -> CallError:
 def explain(error: BaseException, redactor: Redactor) -> str:
     """Name the exception and its redacted text, for the record and the agent; never a trace."""
     try:
-        text, _ = redactor.text(str(error))
+        text = redactor.message(str(error))
     except Exception:  # an exception's own text may raise
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -37,6 +37,12 @@ MASK = "[redacted]"
 KNOWN_SECRET_MIN = 4
 """Characters of a known secret; a shorter one would mask half of every text."""
 
+MESSAGE_READ = 16 * 1024
+"""Characters read of a message, which anyone may make megabytes long: masking one costs up to 4 s on one core."""
+
+MESSAGE_TAIL = 4 * 1024
+"""Of what was read of a longer message, left out: a secret cut in half may end it, and is not recognised."""
+
 EVERYDAY_VALUE_MAX = 200
 """A value longer than this is no everyday word, whatever the name before it."""
 
@@ -65,6 +71,11 @@ class Redactor:
     def text(self, text: str) -> tuple[str, int]:
         """Return the text with its secrets masked, and how many masks were put."""
         return _masked(text, self._spans)
+
+    def message(self, text: str) -> str:
+        """Return the beginning of a message of any length with its secrets masked: more than is ever shown of one."""
+        masked = self.text(text[:MESSAGE_READ])[0]
+        return masked if len(text) <= MESSAGE_READ else masked[:-MESSAGE_TAIL] + "…"
 
     def known(self, text: str) -> str:
         """Return the text with the known secrets masked and no others: what only looks like one may be evidence."""

@@ -116,7 +116,7 @@ class ToolBoundary:
         verdict = preflight(call, run, self.registry, self.limits, attempt.now_ms())
         if isinstance(verdict, Passed):
             return verdict
-        return Refused(call_error(verdict.error.code, self.redactor.text(verdict.error.message)[0]))
+        return Refused(call_error(verdict.error.code, self.redactor.message(verdict.error.message)))
 
     async def _carry_out(
         self, call: AdmittedCall, passed: Passed, held: StoredInvocation, attempt: Attempt
@@ -130,8 +130,7 @@ class ToolBoundary:
             until_ms = attempt.now_ms() + round(LAST_SETTLE_S * 1000)
             settlement = Failed(call_error(ErrorCode.CANCELLED, "the call was cancelled while the tool ran"))
         except ToolFailure as failure:
-            message, _ = await self._aside(self.redactor.text, failure.message)
-            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, message)
+            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, self.redactor.message(failure.message))
             if failure.retryable and held.record.failures + 1 < call.grant.attempts:
                 return await self._failed_once(held, error, call, attempt)
             settlement = Failed(error, counts_failure=failure.retryable)
