@@ -30,6 +30,7 @@ from pydantic import (
 from activities.contracts import RunLimits
 from activities.knowledge.source import KnowledgeSource
 from activities.logs.source import NAME_PATTERN, LogSource
+from activities.sql.source import SqlSource
 from boundary.secret_patterns import is_secret_name
 from casebound import __version__
 from casebound.settings_errors import SettingsError, describe
@@ -108,6 +109,7 @@ class Settings(Section):
     """The whole file, after the environment was applied."""
 
     logs: dict[str, LogSource] = Field(default_factory=dict)
+    sql: dict[str, SqlSource] = Field(default_factory=dict)
     knowledge: dict[str, KnowledgeSource] = Field(default_factory=dict)
     store: StoreSettings = StoreSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -115,7 +117,7 @@ class Settings(Section):
     tools: dict[str, ToolSettings] = Field(default_factory=dict)
     secrets: SecretSettings = SecretSettings()
 
-    @field_validator("logs", "knowledge", mode="before")
+    @field_validator("logs", "sql", "knowledge", mode="before")
     @classmethod
     def _named_by_their_tables(cls, tables: object, info: ValidationInfo) -> object:
         """Give each source the name of its table."""
@@ -135,8 +137,9 @@ class Settings(Section):
         """Remember the file, and take relative paths from its folder."""
         folder = file.absolute().parent
         logs = {name: source.resolve(folder) for name, source in self.logs.items()}
+        sql = {name: source.resolve(folder) for name, source in self.sql.items()}
         knowledge = {name: source.resolve(folder) for name, source in self.knowledge.items()}
-        located = self.model_copy(update={"logs": logs, "knowledge": knowledge})
+        located = self.model_copy(update={"logs": logs, "sql": sql, "knowledge": knowledge})
         located._file = file.absolute()
         return located
 
@@ -156,11 +159,13 @@ class Settings(Section):
         return self.model_copy(update={"tools": tools, "worker": worker})
 
     def secret_values(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-        """List the values to mask: of the named variables, of those named like a secret, and the store's password."""
+        """List the values to mask: of the named variables, of those named like a secret, and passwords in URLs."""
         values = [environment.get(name, "") for name in self.secrets.environment]
         values += [value for name, value in environment.items() if _is_a_secret(name, value)]
-        password = _password_of(self.store.url or "")
-        return tuple(value for value in dict.fromkeys((*values, password, unquote(password))) if value)
+        urls = [self.store.url or "", *(source.url.get_secret_value() for source in self.sql.values())]
+        for password in map(_password_of, urls):
+            values += [password, unquote(password)]
+        return tuple(value for value in dict.fromkeys(values) if value)
 
 
 def load_settings(config: Path | None = None, environment: Mapping[str, str] = os.environ) -> Settings:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from activities import knowledge, logs
+from activities import knowledge, logs, sql
 from activities.catalog import catalog_of
 from activities.contracts import CatalogEntry
 from activities.probe import Probe
@@ -23,6 +23,7 @@ from casebound.tool_settings import configured
 
 TOOLS = {
     "logs": ("list_logs", "search_logs", "count_logs"),
+    "sql": ("describe_database", "query_database"),
     "knowledge": ("search_knowledge", "read_knowledge"),
 }
 """What a source of each kind makes, by the name of its table."""
@@ -46,6 +47,7 @@ def declared_tools(settings: Settings) -> list[Tool]:
     """
     made = [
         *logs.log_tools(list(settings.logs.values())),
+        *sql.sql_tools(list(settings.sql.values())),
         *knowledge.knowledge_tools(list(settings.knowledge.values())),
     ]
     return configured(made, settings.tools)
@@ -65,6 +67,7 @@ async def look_at_sources(settings: Settings) -> list[Source]:
     redactor = Redactor(settings.secret_values())
     looks: list[tuple[str, str, str, Callable[[], Probe]]] = [
         *(("logs", name, source.description, partial(logs.probe, source)) for name, source in settings.logs.items()),
+        *(("sql", name, source.description, partial(sql.probe, source)) for name, source in settings.sql.items()),
         *(
             ("knowledge", name, source.description, partial(knowledge.probe, source))
             for name, source in settings.knowledge.items()

@@ -28,7 +28,7 @@ async def tools(config: Path | None, *, as_json: bool) -> int:
     if not sources:
         say(
             "no source is declared, so there is no tool: declare one in casebound.toml, "
-            "as [logs.NAME] or [knowledge.NAME]"
+            "as [logs.NAME], [sql.NAME] or [knowledge.NAME]"
         )
     return Exit.OK if sources and all(source.probe.available for source in sources) else Exit.UNPROVEN
 
