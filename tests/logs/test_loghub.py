@@ -21,6 +21,7 @@ from tests.logs.support import Logs, logs
 pytestmark = pytest.mark.loghub
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "loghub"
+RUNBOOKS = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def questions(loghub: Path) -> dict[str, Any]:
 
 
 @pytest.mark.proves("INV-PROVEN")
-@pytest.mark.parametrize("name", ["ssh-1", "ssh-2", "ssh-3", "hdfs-1", "zk-3"])
+@pytest.mark.parametrize("name", RUNBOOKS)
 async def test_a_runbook_answers_its_question_with_every_fact_and_no_trap(
     temporal_client: Client, loghub: Path, questions: dict[str, Any], name: str
 ) -> None:
