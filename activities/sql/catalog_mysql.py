@@ -26,7 +26,7 @@ _COLUMNS = (
 _INDEXES = (
     "SELECT table_schema AS `schema`, table_name AS tbl, index_name AS name, column_name AS col, "
     "non_unique = 0 AS uniq FROM information_schema.statistics WHERE (table_schema, table_name) IN ({}) "
-    "ORDER BY table_schema, table_name, index_name, seq_in_index"
+    "ORDER BY table_schema, table_name, index_name <> 'PRIMARY', index_name, seq_in_index"
 )
 _FOREIGN_KEYS = (
     "SELECT table_schema AS `schema`, table_name AS tbl, constraint_name AS name, column_name AS col, "

@@ -19,7 +19,7 @@ from activities.sql.session import Rows
 from activities.sql.sessions import open_session
 from activities.sql.source import SqlSource
 from activities.sql.statements import prepare
-from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue
+from boundary.contracts import CallError, EvidenceStatus, JsonObject, JsonValue, shorten
 from boundary.tools import Projection, ToolContext, ToolDefinition
 
 DESCRIPTION = (
@@ -29,6 +29,9 @@ DESCRIPTION = (
 )
 STATEMENT_SHOWN_MAX = 2000
 """Characters of the sent statement that are shown."""
+
+NAME_SHOWN_MAX = 256
+"""Characters of a column's name; an expression without alias may be called by its whole text."""
 
 _CELL_LIMITS = (20_000, 4000, 1000, 200, 40)
 _FRAME_BYTES = 1024
@@ -73,6 +76,8 @@ class QueryDatabase:
     def project(self, arguments: JsonObject, raw: JsonValue, budget_bytes: int) -> Projection:
         """Show all rows with cells as long as fit, or else as many whole rows as fit."""
         result: JsonObject = {**raw, "rows": [], "shown": 0}
+        if len(result["statement"]) > budget_bytes // 16:
+            result.update({"statement": shorten(result["statement"], budget_bytes // 16), "statement_cut": True})
         width = _fit_columns(result, budget_bytes)
         room = budget_bytes - json_size({**result, "shown": raw["fetched"], "truncated": False})
         rows: list[JsonValue] = []
@@ -102,7 +107,9 @@ def _result(source: SqlSource, server: str, sql: str, found: Rows) -> JsonObject
             time_zone="UTC",
             statement=sql[:STATEMENT_SHOWN_MAX],
             statement_cut=True if len(sql) > STATEMENT_SHOWN_MAX else None,
-            columns=[ResultColumn(name=column.name, type=column.type) for column in found.columns],
+            columns=[
+                ResultColumn(name=shorten(column.name, NAME_SHOWN_MAX), type=column.type) for column in found.columns
+            ],
             rows=[],
             shown=len(found.rows),
             fetched=len(found.rows),
