@@ -50,8 +50,8 @@ def test_mariadb_tables_are_described(maria: Place) -> None:
             {"name": "level", "type": "enum('a','b')", "nullable": False, "default": "'a'"},
         ],
         "indexes": [
-            {"name": "email", "columns": ["email"], "unique": True},
             {"name": "PRIMARY", "columns": ["id"], "unique": True},
+            {"name": "email", "columns": ["email"], "unique": True},
         ],
     }
     assert orders["name"] == "odd orders"
