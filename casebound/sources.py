@@ -22,7 +22,7 @@ from casebound.settings import Settings
 from casebound.tool_settings import configured
 
 TOOLS = {
-    "logs": ("list_logs", "search_logs", "count_logs"),
+    "logs": ("list_logs", "search_logs", "count_logs", "log_templates"),
     "sql": ("describe_database", "query_database"),
     "knowledge": ("search_knowledge", "read_knowledge"),
 }

@@ -14,13 +14,14 @@ from activities.logs.listing import ListLogs
 from activities.logs.probing import probe
 from activities.logs.search import SearchLogs
 from activities.logs.source import LogSource
+from activities.logs.templates import LogTemplates
 from boundary.tools import Tool
 
 __all__ = ["LogSource", "log_tools", "probe"]
 
 
 def log_tools(sources: Sequence[LogSource]) -> list[Tool]:
-    """Make `list_logs`, `search_logs` and `count_logs` for the sources; none without any source.
+    """Make `list_logs`, `search_logs`, `count_logs` and `log_templates` for the sources; none without any source.
 
     Raises:
         ValueError: two sources have one name, or a path is relative (`LogSource.resolve` it first).
@@ -34,4 +35,4 @@ def log_tools(sources: Sequence[LogSource]) -> list[Tool]:
         raise ValueError(f"log sources need absolute paths: {', '.join(relative)}")
     if not sources:
         return []
-    return [ListLogs(sources), SearchLogs(sources), CountLogs(sources)]
+    return [ListLogs(sources), SearchLogs(sources), CountLogs(sources), LogTemplates(sources)]

@@ -62,7 +62,7 @@ class Pattern:
         Raises:
             BadPattern: RE2 does not take it.
         """
-        source = cast(str, re2.escape(text)) if literal else text
+        source = escaped(text) if literal else text
         options = _options(case_sensitive, capture=capture != "none")
         by_line = _compiled(source, options)
         named = cast("dict[str, int]", by_line.groupindex)
@@ -122,6 +122,11 @@ class Pattern:
             start, end = spans[place]
             found.append(None if start == _NOWHERE else subject[start:end])
         return tuple(found)
+
+
+def escaped(text: str) -> str:
+    """Write a pattern that matches the text and nothing else."""
+    return cast(str, re2.escape(text))
 
 
 def line_bounds(data: bytes) -> Iterator[tuple[int, int]]:

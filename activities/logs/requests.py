@@ -15,6 +15,7 @@ LIMIT_MAX = 500
 OFFSET_MAX = 10_000
 CONTEXT_MAX = 10
 TOP_MAX = 1000
+TEMPLATES_MAX = 200
 
 GroupName = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -95,6 +96,16 @@ class CountRequest(Selection):
         default="count", description="`count`: largest group first; `key`: by key, so buckets come in order of time."
     )
     top: int = Field(default=50, ge=1, le=TOP_MAX, description="Most groups to return; `groups_total` counts all.")
+
+
+class TemplatesRequest(Selection):
+    """Arguments of `log_templates`."""
+
+    order: Literal["common", "rare", "newest"] = Field(
+        default="common",
+        description="`common`: most lines first; `rare`: fewest first; `newest`: what appeared last first.",
+    )
+    top: int = Field(default=30, ge=1, le=TEMPLATES_MAX, description="Most templates to return.")
 
 
 class ListRequest(Request):

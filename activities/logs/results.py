@@ -137,6 +137,36 @@ class CountResult(Result):
     groups: list[Group]
 
 
+class LogTemplate(Result):
+    """Lines that read alike."""
+
+    template: str = Field(
+        description="<num>, <ip>, <hex> and <uuid> stand for what varies, <*> for any word; the time is left out."
+    )
+    count: int
+    first: Place
+    last: Place
+    example: str = Field(description="The first of its lines, as it was read.")
+    cut: bool | None = Field(default=None, description="True: template or example are longer than shown.")
+    pattern: str = Field(description="RE2 pattern that its lines match; for search_logs, count_logs, or `exclude`.")
+
+
+class TemplatesResult(Result):
+    """Result of `log_templates`."""
+
+    source: str
+    window: Window
+    looked_at: LookedAt
+    matched: int = Field(description="Exact number of matching lines.")
+    templates_total: int = Field(description="Number of templates, whatever is shown.")
+    rest: int | None = Field(
+        default=None, description="Lines that are of none of them: there are too many kinds of line to tell apart."
+    )
+    shown: int = Field(description="Number of `templates` below.")
+    truncated: bool = Field(description="True: fewer templates than `top` are shown because of their size.")
+    templates: list[LogTemplate]
+
+
 class ListedFile(Result):
     """A file of a source."""
 

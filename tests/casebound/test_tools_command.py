@@ -46,7 +46,7 @@ def test_every_tool_and_source_is_listed_with_its_state(folder: Path) -> None:
         ("knowledge", "runbooks"): True,
     }
     tools = {tool["name"]: (tool["sources"], tool["unavailable_sources"]) for tool in listed["tools"]}
-    for name in ("list_logs", "search_logs", "count_logs"):
+    for name in ("list_logs", "search_logs", "count_logs", "log_templates"):
         assert tools.pop(name) == (["app"], ["gone"])
     for name in ("search_knowledge", "read_knowledge"):
         assert tools.pop(name) == (["runbooks"], [])

@@ -14,7 +14,7 @@ from boundary.registry import ToolRegistry
 from tests.logs.support import PLAIN
 
 CONTRACTS = Path(__file__).parents[2] / "docs" / "contracts"
-NAMES = ("list_logs", "search_logs", "count_logs")
+NAMES = ("list_logs", "search_logs", "count_logs", "log_templates")
 
 
 @pytest.fixture
