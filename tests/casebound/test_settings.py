@@ -113,7 +113,12 @@ def test_secret_values_are_those_of_set_variables_and_the_stores_password(tmp_pa
         ("[worker]\ntreads = 3\n", "worker.treads", "unknown key", "write `threads`"),
         ("[log.web]\npath = 'x'\n", "log", "unknown section", "write `logs`"),
         (f"[logs.web]\npaht = 'x'\npath = 'x'\n{SOURCE}", "logs.web.paht", "unknown key", "write `path`"),
-        ("[zzz]\n", "zzz", "unknown section", "known here: knowledge, limits, logs, secrets, sql, store, tools, worker"),
+        (
+            "[zzz]\n",
+            "zzz",
+            "unknown section",
+            "known here: knowledge, limits, logs, secrets, sql, store, tools, worker",
+        ),
         ("[worker]\nthreads = 'many'\n", "worker.threads", "expected a whole number, got 'many'", "default, 8"),
         ("[worker]\nthreads = 0\n", "worker.threads", "greater than or equal to 1, got '0'", "default, 8"),
         ("[limits]\nmax_tuns = 3\n", "limits.max_tuns", "unknown key", "write `max_turns`"),
