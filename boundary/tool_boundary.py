@@ -130,7 +130,8 @@ class ToolBoundary:
             until_ms = attempt.now_ms() + round(LAST_SETTLE_S * 1000)
             settlement = Failed(call_error(ErrorCode.CANCELLED, "the call was cancelled while the tool ran"))
         except ToolFailure as failure:
-            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, self.redactor.message(failure.message))
+            message = await self._aside(self.redactor.message, failure.message)
+            error = call_error(failure.code or ErrorCode.EXECUTION_ERROR, message)
             if failure.retryable and held.record.failures + 1 < call.grant.attempts:
                 return await self._failed_once(held, error, call, attempt)
             settlement = Failed(error, counts_failure=failure.retryable)

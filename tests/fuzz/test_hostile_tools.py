@@ -189,9 +189,9 @@ async def test_what_a_tool_says_of_its_failure_is_read_in_a_thread(runs: Harness
     class Watched(str):
         __slots__ = ()
 
-        def __getattribute__(self, name: str) -> Any:
+        def __getitem__(self, key: Any) -> str:
             readers.add(threading.current_thread().name)
-            return super().__getattribute__(name)
+            return super().__getitem__(key)
 
     class Told(Exception):
         def __str__(self) -> str:

@@ -1,9 +1,9 @@
 """Recorded histories: how they are made, kept and read. `python -m tests.support.histories` records them anew.
 
 Each scenario is a whole run on a real dev server. Its history goes to `tests/histories/NAME.json`, one
-event a line, without what replay does not look at: who polled, ids of requests and tasks, time-outs,
-retry policies, summaries. A change of the workflow that replays all of them can be deployed under open
-runs; one that does not needs `workflow.patched`. So record anew only what was never released.
+event a line, without what replay does not look at: who polled, ids of requests and tasks. A change of the
+workflow that replays all of them can be deployed under open runs; one that does not needs
+`workflow.patched`. So record anew only what was never released.
 
 Above: the tests in `tests/replay`. Below: `tests.support.scenarios` says what is recorded.
 """
