@@ -38,7 +38,7 @@ KNOWN_SECRET_MIN = 4
 """Characters of a known secret; a shorter one would mask half of every text."""
 
 MESSAGE_READ = 16 * 1024
-"""Characters read of a message, which anyone may make megabytes long: masking one costs up to 4 s on one core."""
+"""Characters read of a message, which anyone may make megabytes long: masking costs up to 4 s a megabyte."""
 
 MESSAGE_TAIL = 4 * 1024
 """Of what was read of a longer message, left out: a secret cut in half may end it, and is not recognised."""

@@ -21,13 +21,6 @@ from boundary.tools import Tool
 from casebound.settings import Settings
 from casebound.tool_settings import configured
 
-TOOLS = {
-    "logs": ("list_logs", "search_logs", "count_logs", "log_templates"),
-    "sql": ("describe_database", "query_database"),
-    "knowledge": ("search_knowledge", "read_knowledge"),
-}
-"""What a source of each kind makes, by the name of its table."""
-
 
 @dataclass(frozen=True)
 class Source:
@@ -36,6 +29,8 @@ class Source:
     kind: str
     name: str
     description: str
+    tools: tuple[str, ...]
+    """Names of the tools that can look at it."""
     probe: Probe
 
 
@@ -45,12 +40,7 @@ def declared_tools(settings: Settings) -> list[Tool]:
     Raises:
         SettingsError: they speak of a tool that there is not.
     """
-    made = [
-        *logs.log_tools(list(settings.logs.values())),
-        *sql.sql_tools(list(settings.sql.values())),
-        *knowledge.knowledge_tools(list(settings.knowledge.values())),
-    ]
-    return configured(made, settings.tools)
+    return configured([tool for tools in _by_kind(settings).values() for tool in tools], settings.tools)
 
 
 def declared_catalog(settings: Settings) -> tuple[CatalogEntry, ...]:
@@ -74,10 +64,20 @@ async def look_at_sources(settings: Settings) -> list[Source]:
         ),
     ]
     found = await asyncio.gather(*[asyncio.to_thread(look) for *_, look in looks])
+    tools = {kind: tuple(tool.definition.name for tool in made) for kind, made in _by_kind(settings).items()}
     return [
-        Source(kind, name, description, _masked(redactor, probe))
+        Source(kind, name, description, tools[kind], _masked(redactor, probe))
         for (kind, name, description, _), probe in zip(looks, found, strict=True)
     ]
+
+
+def _by_kind(settings: Settings) -> dict[str, list[Tool]]:
+    """Make the tools, by the name of their sources' tables."""
+    return {
+        "logs": logs.log_tools(list(settings.logs.values())),
+        "sql": sql.sql_tools(list(settings.sql.values())),
+        "knowledge": knowledge.knowledge_tools(list(settings.knowledge.values())),
+    }
 
 
 def _masked(redactor: Redactor, probe: Probe) -> Probe:

@@ -1,6 +1,7 @@
 """A knowledge source as an operator declares it: a folder, one file, or a glob of documents.
 
-Above: the application reads one from each `[knowledge.NAME]` table. Below: pydantic. Nothing here
+Above: the application reads one from each `[knowledge.NAME]` table. Below: `logs.source`, for what a
+name and a glob are. Nothing here
 opens a file.
 """
 
@@ -10,9 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
-
-_WILDCARDS = frozenset("*?[")
+from activities.logs.source import NAME_PATTERN, split_glob
 
 
 class KnowledgeSource(BaseModel):
@@ -33,7 +32,7 @@ class KnowledgeSource(BaseModel):
     def _is_complete(self) -> KnowledgeSource:
         if (self.path is None) == (self.glob is None):
             raise ValueError("give exactly one of `path` and `glob`")
-        if self.glob is not None and not _split(self.glob)[1]:
+        if self.glob is not None and not split_glob(self.glob)[1]:
             raise ValueError(f"`glob` {self.glob!r} has no wildcard: use `path` for a folder or a single file")
         return self
 
@@ -46,16 +45,9 @@ class KnowledgeSource(BaseModel):
     @property
     def root(self) -> Path:
         """The declared path, or the folder before a glob's first wildcard."""
-        return self.path if self.path is not None else Path(*_split(self.glob or "")[0])
+        return self.path if self.path is not None else Path(*split_glob(self.glob or "")[0])
 
     @property
     def wildcard(self) -> str | None:
         """The glob from `root` on; None where a path is declared."""
-        return None if self.glob is None else str(Path(*_split(self.glob)[1]))
-
-
-def _split(glob: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split a glob's parts before the first one with a wildcard."""
-    parts = Path(glob).parts
-    fixed = next((place for place, part in enumerate(parts) if _WILDCARDS & set(part)), len(parts))
-    return parts[:fixed], parts[fixed:]
+        return None if self.glob is None else str(Path(*split_glob(self.glob)[1]))

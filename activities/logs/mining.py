@@ -25,6 +25,9 @@ MAX_TEMPLATES = 2000
 WORDS_MAX = 200
 """Of a line; what follows is not compared."""
 
+WORD_MAX = 200
+"""Bytes of a word that stands in a pattern as it is; a longer one is any word there."""
+
 _REMEMBERED = 20_000
 """Masked lines whose template is known without comparing."""
 
@@ -127,6 +130,8 @@ def _bucket(words: Iterable[bytes]) -> tuple[int, bytes]:
 
 
 def _pattern_of(word: bytes) -> str:
+    if len(word) > WORD_MAX:
+        return _PATTERNS[ANY]
     parts: list[str] = []
     position = 0
     for match in _MASK.finditer(word):

@@ -63,12 +63,12 @@ class LogSource(BaseModel):
         """The folder its files are in and named from."""
         if self.path is not None:
             return self.path.parent
-        return Path(*_split(self.glob or "")[0])
+        return Path(*split_glob(self.glob or "")[0])
 
     @property
     def wildcard(self) -> str | None:
         """The glob from `root` on; None for a single file."""
-        return None if self.glob is None else str(Path(*_split(self.glob)[1]))
+        return None if self.glob is None else str(Path(*split_glob(self.glob)[1]))
 
     @cached_property
     def time_format(self) -> TimeFormat:
@@ -96,7 +96,7 @@ def _check_place(source: LogSource) -> None:
         raise ValueError("give exactly one of `path` and `glob`")
     if source.path is not None and str(source.path) in ("", "."):
         raise ValueError("`path` is empty: name the file")
-    if source.glob is not None and not _split(source.glob)[1]:
+    if source.glob is not None and not split_glob(source.glob)[1]:
         raise ValueError(f"`glob` {source.glob!r} has no wildcard: use `path` for a single file")
 
 
@@ -129,7 +129,7 @@ def _check_patterns(source: LogSource) -> None:
             raise ValueError("`repeated` needs a group (?P<count>...) and may have one (?P<text>...)")
 
 
-def _split(glob: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_glob(glob: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split a glob's parts before the first one with a wildcard."""
     parts = Path(glob).parts
     fixed = next((place for place, part in enumerate(parts) if _WILDCARDS & set(part)), len(parts))

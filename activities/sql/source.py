@@ -14,9 +14,8 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from activities.logs.source import NAME_PATTERN
 from activities.sql.lexing import Dialect
-
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 _DIALECTS: dict[str, Dialect] = {
     "mysql": "mysql",

@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from temporalio.client import Client
+from temporalio.service import RPCError
+
 from boundary.errors import CaseboundError
 from casebound import __version__, search_attributes
 from casebound.cli_errors import Exit
@@ -72,14 +75,10 @@ async def _look_at_servers(settings: Settings, found: Findings) -> None:
         found.add("problem", "Temporal", error.message)
     else:
         found.add("ok", "Temporal", f"{client.service_client.config.target_host}, namespace {client.namespace!r}")
-        missing = [name for name in search_attributes.ALL if name not in await search_attributes.known(client)]
-        if missing:
-            found.add("warning", "attributes", f"{', '.join(missing)} not declared: run `casebound setup` once")
-        queue = settings.worker.task_queue
-        if await has_worker(client, queue):
-            found.add("ok", "worker", f"one polls the task queue {queue!r}")
-        else:
-            found.add("problem", "worker", f"none polls the task queue {queue!r}: start `casebound worker` there")
+        try:
+            await _look_at_namespace(client, settings.worker.task_queue, found)
+        except RPCError as error:
+            found.add("problem", "Temporal", f"did not answer what was asked of it: {error.message}")
     async with AsyncExitStack() as opened:
         try:
             store = await open_checked_store(settings, opened)
@@ -89,6 +88,17 @@ async def _look_at_servers(settings: Settings, found: Findings) -> None:
         found.add("ok", "store", f"answers, data set {store.store_id}")
         for warning in store.warnings:
             found.add("warning", "store", warning)
+
+
+async def _look_at_namespace(client: Client, queue: str, found: Findings) -> None:
+    known = await search_attributes.known(client)
+    missing = [name for name in search_attributes.ALL if name not in known]
+    if missing:
+        found.add("warning", "attributes", f"{', '.join(missing)} not declared: run `casebound setup` once")
+    if await has_worker(client, queue):
+        found.add("ok", "worker", f"one polls the task queue {queue!r}")
+    else:
+        found.add("problem", "worker", f"none polls the task queue {queue!r}: start `casebound worker` there")
 
 
 def _look_at_programs(found: Findings) -> None:

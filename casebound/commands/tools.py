@@ -13,7 +13,7 @@ from casebound.cli_errors import Exit, say
 from casebound.cli_text import Line
 from casebound.commands.output import print_lines
 from casebound.settings import load_settings
-from casebound.sources import TOOLS, Source, declared_tools, look_at_sources
+from casebound.sources import Source, declared_tools, look_at_sources
 
 
 async def tools(config: Path | None, *, as_json: bool) -> int:
@@ -65,7 +65,7 @@ def _status(ready: Sequence[str], broken: Sequence[str]) -> str:
 
 def _sources_of(tool: str, sources: Sequence[Source]) -> tuple[list[str], list[str]]:
     """Name the sources a tool can look at now, and those it cannot."""
-    own = [source for source in sources if tool in TOOLS[source.kind]]
+    own = [source for source in sources if tool in source.tools]
     ready = [source.name for source in own if source.probe.available]
     return ready, [source.name for source in own if not source.probe.available]
 
@@ -97,7 +97,7 @@ def _as_json(definitions: Sequence[ToolDefinition], sources: Sequence[Source]) -
                 "reason": source.probe.reason,
                 "warnings": list(source.probe.warnings),
                 "detail": source.probe.detail,
-                "tools": list(TOOLS[source.kind]),
+                "tools": list(source.tools),
             }
             for source in sources
         ],

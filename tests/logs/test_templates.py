@@ -51,6 +51,13 @@ def test_a_pattern_finds_the_lines_of_its_template_and_no_others(tmp_path: Path)
         assert tools.count(exclude=template["pattern"])["matched"] == 6 - template["count"]
 
 
+def test_a_word_of_any_length_leaves_a_pattern_to_search_by(tmp_path: Path) -> None:
+    """An encoded blob would alone be longer than a pattern may be."""
+    tools = app(tmp_path, f"2024-01-01 00:00:00 {'xY' * 5000}= received\n")
+    [template] = templates(tools)["templates"]
+    assert tools.count(pattern=template["pattern"])["matched"] == 1
+
+
 @pytest.mark.parametrize(
     ("order", "first"),
     [("common", "login of <*> from <ip> took <num> ms"), ("newest", "request <hex> done, id <uuid>")],
