@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 import re2 as _re2  # pyright: ignore[reportMissingTypeStubs] - google-re2 ships none
 
+from activities.logs.literals import required
+
 re2 = cast(Any, _re2)
 
 LIMITS = (
@@ -75,6 +77,7 @@ class Pattern:
         self._line_match = _matcher(by_line)
         whole = None if not literal and _LINE_BY_LINE.search(text) else _compiled("(?m)" + source, options)
         self._block_match = None if whole is None else _matcher(whole)
+        self._required = () if literal or not case_sensitive else required(text)
 
     def first(self, line: bytes) -> Groups | None:
         """Match one line; return what its captured groups matched, or None."""
@@ -83,6 +86,8 @@ class Pattern:
 
     def find(self, data: bytes) -> Iterator[Found]:
         r"""Yield the lines of a block that match, in order; the block has no `\n` at its end."""
+        if self._required and not any(text in data for text in self._required):
+            return iter(())
         if self._block_match is None:
             return self._find_by_line(data)
         return self._find_in_block(data, self._block_match)
