@@ -21,9 +21,9 @@ from boundary.tools import Projection, ToolContext, ToolDefinition
 
 DESCRIPTION = (
     "Count the lines of a log that match a pattern or literal text: in all, by named groups of the pattern such as "
-    "(?P<ip>[0-9.]+), and by minute, hour or day. Returns exact totals, the number of different keys, and the largest "
-    "groups with the time and place of their first and last line. Use it rather than reading lines to find out how "
-    "often, who most, since when."
+    "(?P<ip>[0-9.]+) or by fields of JSON lines, and by minute, hour or day. Returns exact totals, the number of "
+    "different keys, and the largest groups with the time and place of their first and last line. Use it rather than "
+    "reading lines to find out how often, who most, since when."
 )
 
 
@@ -76,20 +76,13 @@ class CountLogs:
 
     def _compile(self, arguments: JsonObject) -> tuple[CountRequest, Selection]:
         request = read_request(CountRequest, arguments)
-        named = bool(request.group_by or request.distinct)
-        selection = compile_selection(request, known(self._sources, request.source), groups=named)
-        _check_groups(request, selection.matcher.names)
-        return request, selection
+        _check_groups(request)
+        values = [*request.group_by, *request.distinct]
+        return request, compile_selection(request, known(self._sources, request.source), values=values)
 
 
-def _check_groups(request: CountRequest, names: tuple[str, ...]) -> None:
+def _check_groups(request: CountRequest) -> None:
     for field, wanted in (("group_by", request.group_by), ("distinct", request.distinct)):
-        for name in wanted:
-            if name not in names:
-                has = ", ".join(names) or "none"
-                raise refusal(
-                    f"`{field}` names {name!r}, but the pattern's named groups are: {has}; write (?P<{name}>...)"
-                )
         if len(set(wanted)) < len(wanted):
             raise refusal(f"`{field}` names a group twice")
     if request.bucket is not None and BUCKET in request.group_by:
@@ -99,7 +92,7 @@ def _check_groups(request: CountRequest, names: tuple[str, ...]) -> None:
 def _result(
     request: CountRequest, selection: Selection, scan: Scan, edges: Edges, tally: Tally, max_bytes: int
 ) -> JsonObject:
-    first, last = edges.lines(scan.names)
+    first, last = edges.lines(scan.places)
     result = as_json(
         CountResult(
             source=request.source,
@@ -117,7 +110,7 @@ def _result(
             groups=[],
         )
     )
-    _show(result, [as_json(group) for group in tally.groups(scan.names)], max_bytes)
+    _show(result, [as_json(group) for group in tally.groups(scan.places)], max_bytes)
     return result
 
 

@@ -7,7 +7,8 @@ several writers of one file, need not be in order.
 from __future__ import annotations
 
 from activities.logs.moments import iso_utc
-from activities.logs.reading import Block
+from activities.logs.places import Places
+from activities.logs.reading import LINE_MAX, Block
 from activities.logs.results import EdgeLine, Place
 from activities.logs.scan import Hit
 from activities.logs.timestamps import Stamp
@@ -34,26 +35,32 @@ class Edges:
         if self._last is None or us >= self._last_us:
             self._last, self._last_us = self._kept(file, block, hit, hit.stamp), us
 
-    def lines(self, names: list[str]) -> tuple[EdgeLine | None, EdgeLine | None]:
-        """Return both, with the names of their files."""
-        return _edge(self._first, names), _edge(self._last, names)
+    def lines(self, places: Places) -> tuple[EdgeLine | None, EdgeLine | None]:
+        """Return both."""
+        return _edge(self._first, places), _edge(self._last, places)
 
     @staticmethod
     def _kept(file: int, block: Block, hit: Hit, stamp: Stamp) -> tuple[Where, bytes, bool]:
-        return (stamp, file, hit.line), block.data[hit.start : hit.end], hit.line in block.cut
+        text = block.data[hit.start : min(hit.end, hit.start + LINE_MAX)]
+        return (stamp, file, hit.line), text, len(text) < hit.end - hit.start or block.is_cut(hit.line, text)
 
 
-def place(where: Where, names: list[str]) -> Place:
+def place(where: Where, places: Places) -> Place:
     """Say when and where."""
     stamp, file, line = where
-    return Place(time=iso_utc(stamp.us, stamp.digits), time_text=_text(stamp.written), file=names[file], line=line)
+    return Place(
+        time=iso_utc(stamp.us, stamp.digits),
+        time_text=_text(stamp.written),
+        file=places.name(file),
+        line=places.line(file, line),
+    )
 
 
-def _edge(kept: tuple[Where, bytes, bool] | None, names: list[str]) -> EdgeLine | None:
+def _edge(kept: tuple[Where, bytes, bool] | None, places: Places) -> EdgeLine | None:
     if kept is None:
         return None
     where, text, cut = kept
-    return EdgeLine(**place(where, names).model_dump(), text=_text(text), cut=cut or None)
+    return EdgeLine(**place(where, places).model_dump(), text=_text(text), cut=cut or None)
 
 
 def _text(data: bytes) -> str:

@@ -77,12 +77,34 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A file of which any part can be read."""
+
+    size: int
+    at: Callable[[int, int], bytes]
+    """Reads from an offset that many bytes, or up to the end."""
+
+    def between(self, start: int, end: int) -> Callable[[int], bytes]:
+        """Return a reader of the bytes from `start` up to `end`."""
+        place = start
+
+        def read(count: int) -> bytes:
+            nonlocal place
+            chunk = self.at(place, min(count, end - place))
+            place += len(chunk)
+            return chunk
+
+        return read
+
+
+@dataclass(frozen=True)
 class Opened:
     """A file open for reading, decompressed."""
 
     read: Callable[[int], bytes]
-    tail: Callable[[int], bytes] | None
-    """Reads that many bytes from the end, or all; None: only by reading everything before, for it is compressed."""
+    """Reads on from where it last ended."""
+    part: Part | None
+    """None: it is compressed, so no part can be read without all before it."""
 
 
 def find_files(source: LogSource) -> Found:
@@ -140,10 +162,12 @@ def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
         form = compression_of(magic)
         read = _up_to(size, raw.read) if form is None else form.reader(raw)
 
-        def tail(count: int) -> bytes:
-            return _guarded(source, file, lambda: os.pread(descriptor, count, max(size - count, 0)))
+        def at(offset: int, count: int) -> bytes:
+            wanted = min(count, size - offset)
+            return _guarded(source, file, lambda: os.pread(descriptor, wanted, offset)) if wanted > 0 else b""
 
-        yield Opened(lambda count: _guarded(source, file, lambda: read(count), form), tail if form is None else None)
+        part = Part(size, at) if form is None else None
+        yield Opened(lambda count: _guarded(source, file, lambda: read(count), form), part)
 
 
 def expanded_size(files: Sequence[LogFile]) -> int:

@@ -100,8 +100,11 @@ def _source(source: LogSource, found: Found, sample: Sample, problem: str | None
     return ListedSource(
         source=source.name,
         description=source.description,
+        format=source.format,
         timestamp=source.timestamp,
         zone=source.zone or "UTC",
+        levels=source.has_levels,
+        multiline=source.multiline,
         files_total=len(found.files),
         bytes_total=sum(file.size for file in found.files),
         files=[

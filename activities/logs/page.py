@@ -10,7 +10,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from activities.logs.moments import iso_utc
-from activities.logs.reading import Block
+from activities.logs.places import Places
+from activities.logs.reading import Block, newlines
 from activities.logs.results import Context, FoundLine
 from activities.logs.scan import Hit
 from activities.logs.timestamps import Stamp
@@ -60,7 +61,8 @@ class Page:
         key = self._key(file, hit)
         if self._worst is not None and key > self._worst:
             return
-        line = _Line(hit.stamp, file, hit.line, block.data[hit.start : hit.end], hit.line in block.cut)
+        text = block.data[hit.start : hit.end]
+        line = _Line(hit.stamp, file, hit.line, text, block.is_cut(hit.line, text))
         if self._neighbours is not None:
             self._neighbours.surround(line, block, hit)
         self._lines.append((key, line))
@@ -73,10 +75,10 @@ class Page:
         if self._neighbours is not None:
             self._neighbours.leave(block)
 
-    def lines(self, names: list[str]) -> list[FoundLine]:
+    def lines(self, places: Places) -> list[FoundLine]:
         """Return the page's lines in order."""
         self._prune()
-        return [self._found(line, names) for _, line in self._lines[self._offset :]]
+        return [self._found(line, places) for _, line in self._lines[self._offset :]]
 
     def _key(self, file: int, hit: Hit) -> Key:
         if not self._newest:
@@ -96,15 +98,16 @@ class Page:
                 "use a smaller `limit` and `offset`, less `context`, or a narrower window"
             )
 
-    def _found(self, line: _Line, names: list[str]) -> FoundLine:
+    def _found(self, line: _Line, places: Places) -> FoundLine:
         context = None
         if self._neighbours is not None:
             context = Context(
                 before=[_short(text) for text in line.before], after=[_short(text) for text in line.after]
             )
         return FoundLine(
-            file=names[line.file],
-            line=line.line,
+            file=places.name(line.file),
+            line=places.line(line.file, line.line),
+            lines=1 + newlines(line.text) if b"\n" in line.text else None,
             time=None if line.stamp is None else iso_utc(line.stamp.us, line.stamp.digits),
             text=line.text.decode(errors="replace"),
             cut=line.cut or None,

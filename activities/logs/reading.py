@@ -33,6 +33,30 @@ class Block:
     cut: frozenset[int]
     """Numbers of lines that were longer than `LINE_MAX`."""
 
+    def followed_by(self, block: Block) -> Block:
+        """Return one block with the lines of both."""
+        data = b"\n".join((self.data, block.data))
+        return Block(data, self.first_line, self.lines + block.lines, self.cut | block.cut)
+
+    def split(self, start: int) -> tuple[Block, Block]:
+        """Return the lines before the one at `start`, and it and those after it."""
+        lines = newlines(self.data[:start])
+        first = self.first_line + lines
+        earlier = frozenset(number for number in self.cut if number < first)
+        return (
+            Block(self.data[: start - 1], self.first_line, lines, earlier),
+            Block(self.data[start:], first, self.lines - lines, self.cut - earlier),
+        )
+
+    def is_cut(self, line: int, text: bytes) -> bool:
+        """Whether one of the lines of a text, which begins with that line, was longer than `LINE_MAX`."""
+        return bool(self.cut) and not self.cut.isdisjoint(range(line, line + newlines(text) + 1))
+
+
+def newlines(data: bytes) -> int:
+    """Count line breaks: `bytes.count` looks at each byte, which is slower, up to Python 3.12."""
+    return len(data) - len(data.replace(b"\n", b""))
+
 
 def read_blocks(read: Callable[[int], bytes], size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Yield the stream's lines in blocks of about `size` bytes."""
@@ -89,7 +113,7 @@ def _block(data: bytes, number: int) -> Block:
     cut: frozenset[int] = frozenset()
     if _has_overlong_line(data):
         data, cut = _cut(data, number)
-    return Block(data, number, data.count(b"\n") + 1, cut)
+    return Block(data, number, newlines(data) + 1, cut)
 
 
 def _as_utf8(data: bytes) -> bytes:

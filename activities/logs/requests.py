@@ -61,6 +61,12 @@ class Selection(Request):
         description="ISO 8601 time, exclusive: lines at exactly this time are not selected.",
     )
 
+    level: Literal["trace", "debug", "info", "notice", "warning", "error", "critical"] | None = Field(
+        default=None,
+        description="Only entries of this level and of more severe ones; for sources of which list_logs says that they "
+        "have `levels`.",
+    )
+
 
 class SearchRequest(Selection):
     """Arguments of `search_logs`."""
@@ -81,7 +87,8 @@ class CountRequest(Selection):
     group_by: list[GroupName] = Field(
         default_factory=list[str],
         max_length=8,
-        description='Named groups of `pattern` to count by, such as ["ip"] for a pattern with (?P<ip>[0-9.]+).',
+        description='Named groups of `pattern` to count by, such as ["ip"] for a pattern with (?P<ip>[0-9.]+); for a '
+        'source of JSON lines also paths of fields, such as ["http.status"].',
     )
     bucket: Literal["minute", "hour", "day"] | None = Field(
         default=None, description="Count per span of time, too, in the source's own zone."
@@ -89,7 +96,8 @@ class CountRequest(Selection):
     distinct: list[GroupName] = Field(
         default_factory=list[str],
         max_length=8,
-        description="Named groups of `pattern` whose different values to count, overall and in each group.",
+        description="Named groups of `pattern`, or fields of JSON lines, whose different values to count, overall and "
+        "in each group.",
     )
     having_min: int = Field(default=1, ge=1, description="Leave out groups with fewer lines.")
     sort: Literal["count", "key"] = Field(

@@ -38,7 +38,7 @@ class LookedAt(Result):
     """What was read to answer, whatever matched."""
 
     files: int
-    lines: int
+    lines: int = Field(description="Lines that were read.")
     first: str | None = Field(default=None, description="Earliest time of the log, UTC.")
     last: str | None = Field(default=None, description="Latest time of the log, UTC.")
     range: Literal["every line", "sampled"] = Field(
@@ -47,6 +47,19 @@ class LookedAt(Result):
     unparsed_lines: int | None = Field(
         default=None,
         description="Lines without a time of their own; they have that of the line before. Absent when sampled.",
+    )
+    sought: bool | None = Field(
+        default=None,
+        description="True: the source is declared to be in order of time, and only what is near the window was read.",
+    )
+    files_outside: int | None = Field(
+        default=None, description="Files passed over because, by their first times, they are not near the window."
+    )
+    left_out_without_time: int | None = Field(
+        default=None, description="Entries that match but have no time, so that no window can hold them."
+    )
+    left_out_without_level: int | None = Field(
+        default=None, description="Entries that match but say no level that is known."
     )
     skipped: list[SkippedFile] | None = Field(default=None, description="Files of the source that were not read.")
 
@@ -75,10 +88,11 @@ class Context(Result):
 
 
 class FoundLine(Result):
-    """One matching line."""
+    """One matching line, or one entry of several."""
 
     file: str
     line: int
+    lines: int | None = Field(default=None, description="Lines of the entry; absent: one.")
     time: str | None = None
     text: str
     cut: bool | None = Field(default=None, description="True: the line is longer than shown.")
@@ -107,8 +121,8 @@ class Group(Result):
     """Lines with the same key."""
 
     key: dict[str, str] = Field(
-        description="Value of each group counted by, empty where it took no part in the match; `bucket`: start of the "
-        "span of time in the source's zone."
+        description="Value of each group or field counted by, empty where it took no part in the match or the line has "
+        "no such field; `bucket`: start of the span of time in the source's zone."
     )
     count: int
     occurrences: int | None = None
@@ -180,8 +194,13 @@ class ListedSource(Result):
 
     source: str
     description: str
+    format: Literal["text", "json"] = Field(description="`json`: lines are JSON objects, whose fields can be counted.")
     timestamp: str
     zone: str
+    levels: bool = Field(description="Whether `level` can be asked for.")
+    multiline: bool = Field(
+        description="True: a line without a time belongs to the entry before it, and is found with it."
+    )
     files_total: int
     bytes_total: int
     files: list[ListedFile] = Field(description="At most 100, oldest generation first.")

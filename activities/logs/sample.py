@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from activities.logs.files import LogFile, Opened, Vanished, expanded_size, open_log
+from activities.logs.lines import LineReader
 from activities.logs.reading import Block, read_blocks
 from activities.logs.source import LogSource
 from activities.logs.timeline import Timeline
@@ -55,7 +56,7 @@ def check_lines(source: LogSource, files: Sequence[LogFile], context: ToolContex
         times.start_file(file)
         try:
             with open_log(source, file) as opened:
-                if opened.tail is None:
+                if opened.part is None:
                     sample.compressed.add(file.name)
                 for block in _blocks(opened, whole):
                     times.see(block)
@@ -75,8 +76,8 @@ class _Times:
     """Reads the times of sampled lines; without a year in the format, only those whose year is certain."""
 
     def __init__(self, source: LogSource, whole: bool) -> None:
-        self._certain = Timeline(source, every_line=True)
-        self._doubtful = Timeline(source, every_line=True)
+        self._certain = Timeline(LineReader(source), every_line=True)
+        self._doubtful = Timeline(LineReader(source), every_line=True)
         self._all_certain = whole or source.time_format.has_year
         self._stem: str | None = None
         self._current = self._certain
@@ -115,7 +116,7 @@ def _blocks(opened: Opened, whole: bool) -> Iterator[Block]:
     head = opened.read(END_BYTES)
     end = head.rfind(b"\n")
     yield from read_blocks(io.BytesIO(head[:end] if end >= 0 else head).read)
-    if opened.tail is not None:
-        tail = opened.tail(END_BYTES)
+    if opened.part is not None:
+        tail = opened.part.at(max(opened.part.size - END_BYTES, 0), END_BYTES)
         start = tail.find(b"\n")
         yield from read_blocks(io.BytesIO(tail[start + 1 :]).read)

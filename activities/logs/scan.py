@@ -8,13 +8,17 @@ window was asked for, is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from activities.logs.files import Found, LogFile, Vanished, expanded_size, find_files, missing, open_log
+from activities.logs.entries import whole_entries
+from activities.logs.files import Found, LogFile, Opened, Part, Vanished, expanded_size, find_files, missing, open_log
+from activities.logs.lines import LineReader
 from activities.logs.moments import iso_utc
-from activities.logs.reading import Block, read_blocks
+from activities.logs.places import Places
+from activities.logs.reading import Block, newlines, read_blocks
 from activities.logs.results import LookedAt, SkippedFile
+from activities.logs.seeking import DISORDER_US, first_time, sought
 from activities.logs.selection import Selection
 from activities.logs.timeline import Timeline
 from activities.logs.timestamps import Stamp
@@ -27,26 +31,30 @@ TIMEOUT_MS = 300_000
 """Longest search: some gigabytes where every line matches, some tens of them where few do."""
 
 PROGRESS_BYTES = 64 * 1024 * 1024
+COUNTED_BYTES = 1024 * 1024
+"""Read at once where lines are only counted."""
+
 STOP_CHECK_HITS = 2048
 """Hits between two looks at the stop flag: a few milliseconds."""
 
 
 class Hit(NamedTuple):
-    """A line that was selected; valid while its block is the current one."""
+    """A line or an entry that was selected; valid while its block is the current one."""
 
     stamp: Stamp | None
     line: int
     start: int
     end: int
     occurrences: int
-    groups: tuple[bytes | None, ...]
+    values: tuple[bytes | None, ...]
+    """What is called `Selection.names`."""
 
 
 class ScannedBlock(NamedTuple):
     """A block and its hits, to be taken before the next block is asked for."""
 
     file: int
-    """Place of the file in `Scan.names`."""
+    """Place of the file in `Scan.places`."""
     block: Block
     hits: Iterator[Hit]
 
@@ -65,9 +73,15 @@ class Scan:
         self._found: Found = find_files(selection.source)
         if not self._found.files:
             raise ToolFailure(missing(selection.source))
-        self.names = [file.name for file in self._found.files]
+        self.places = Places([file.name for file in self._found.files])
         self._vanished: list[str] = []
-        self._timeline = Timeline(selection.source, every_line=expanded_size(self._found.files) <= EVERY_LINE_BYTES)
+        self._reader = LineReader(selection.source)
+        self._timeline = Timeline(self._reader, every_line=expanded_size(self._found.files) <= EVERY_LINE_BYTES)
+        self._seeks = selection.source.ordered and selection.has_window and not self._timeline.every_line
+        self._sought = False
+        self._passed_over = 0
+        self._without_time = 0
+        self._without_level = 0
         self._lines = 0
         self._bytes = 0
         self.matched = 0
@@ -80,18 +94,78 @@ class Scan:
             ToolFailure: the source could not be looked at, or the scan was told to stop.
         """
         previous: LogFile | None = None
+        outside = self._outside()
         for place, file in enumerate(self._found.files):
+            if place in outside:
+                continue
             continues = previous is not None and previous.order.stem == file.order.stem
             self._timeline.start_file(continues=continues)
             previous = file
             try:
                 with open_log(self._selection.source, file) as opened:
-                    for block in read_blocks(opened.read):
-                        yield self._scanned(place, block)
-                        self._timeline.leave()
+                    yield from self._read(place, opened)
             except Vanished:
                 self._vanished.append(file.name)
         self._check_looked()
+
+    def _outside(self) -> frozenset[int]:
+        """Places of files that have no entry of the window: the next one begins before it, or they begin after it."""
+        if not self._seeks:
+            return frozenset()
+        files, begins = self._found.files, [self._first_time(file) for file in self._found.files]
+        since, until = self._selection.since_us, self._selection.until_us
+        outside: set[int] = set()
+        for place, begin in enumerate(begins):
+            following = begins[place + 1] if files[place].order.stem == _stem(files, place + 1) else None
+            before = since is not None and following is not None and following < since - DISORDER_US
+            after = until is not None and begin is not None and begin > until + DISORDER_US
+            if before or after:
+                outside.add(place)
+        self._passed_over = len(outside)
+        return frozenset(outside)
+
+    def _first_time(self, file: LogFile) -> int | None:
+        self._check_stop()
+        try:
+            with open_log(self._selection.source, file) as opened:
+                return first_time(opened.read, self._reader)
+        except Vanished:
+            return None
+
+    def _read(self, place: int, opened: Opened) -> Iterator[ScannedBlock]:
+        before, read = self.matched, opened.read
+        skipped = self._seek(opened.part)
+        if opened.part is not None and skipped is not None:
+            read = opened.part.between(*skipped)
+        blocks = read_blocks(read)
+        if self._selection.source.multiline:
+            blocks = whole_entries(blocks, self._reader.begins_entry)
+        for block in blocks:
+            yield self._scanned(place, block)
+            self._timeline.leave()
+        if opened.part is not None and skipped is not None and self.matched > before:
+            self.places.skipped(place, self._lines_before(opened.part, skipped[0], place))
+
+    def _seek(self, part: Part | None) -> tuple[int, int] | None:
+        """Return the part of a large file to read; None: all of it."""
+        if part is None or not self._seeks:
+            return None
+        span = sought(part, self._reader, self._selection.since_us, self._selection.until_us)
+        if span is None:
+            return None
+        self._sought = True
+        self._timeline.range.see(span.first)
+        self._timeline.range.see(span.last)
+        return span.start, span.end
+
+    def _lines_before(self, part: Part, end: int, place: int) -> int:
+        """Count the lines that were passed over, so that line numbers are those of the file."""
+        read, lines = part.between(0, end), 0
+        while chunk := read(COUNTED_BYTES):
+            self._check_stop()
+            lines += newlines(chunk)
+            self._tell_progress(len(chunk), self.places.name(place))
+        return lines
 
     def looked_at(self) -> LookedAt:
         """Say what was read; complete after the last block."""
@@ -99,12 +173,16 @@ class Scan:
         gone = [SkippedFile(file=name, reason="it was removed while the source was read") for name in self._vanished]
         refused = [SkippedFile(file=item.file, reason=item.reason) for item in self._found.refused]
         return LookedAt(
-            files=len(self.names) - len(gone),
+            files=len(self.places) - len(gone) - self._passed_over,
             lines=self._lines,
             first=_iso(timeline.range.first),
             last=_iso(timeline.range.last),
             range="every line" if timeline.every_line else "sampled",
             unparsed_lines=timeline.unparsed if timeline.every_line else None,
+            sought=self._sought or None,
+            files_outside=self._passed_over or None,
+            left_out_without_time=self._without_time or None,
+            left_out_without_level=self._without_level or None,
             skipped=(refused + gone) or None,
         )
 
@@ -112,30 +190,42 @@ class Scan:
         self._check_stop()
         self._timeline.enter(block)
         self._lines += block.lines
-        self._tell_progress(len(block.data), self.names[place])
+        self._tell_progress(len(block.data), self.places.name(place))
         return ScannedBlock(place, block, self._hits(block))
 
     def _hits(self, block: Block) -> Iterator[Hit]:
         data = block.data
         counted, line = 0, block.first_line
         windowed, time_of = self._selection.has_window, self._timeline.at
+        least, fields = self._selection.least_level, self._selection.fields
         for number, (found, occurrences) in enumerate(self._selection.matcher.find(data), 1):
             if number % STOP_CHECK_HITS == 0:
                 self._check_stop()
             stamp = time_of(found.start)
             if windowed and not self._in_window(stamp):
                 continue
+            if least is not None and not self._is_severe(data, found.start, least):
+                continue
             line += data.count(b"\n", counted, found.start)
             counted = found.start
             self.matched += 1
             self.occurrences += occurrences
-            yield Hit(stamp, line, found.start, found.end, occurrences, found.groups)
+            values = (*found.groups, *self._reader.fields(data, found.start, fields)) if fields else found.groups
+            yield Hit(stamp, line, found.start, found.end, occurrences, values)
 
     def _in_window(self, stamp: Stamp | None) -> bool:
         if stamp is None:
+            self._without_time += 1
             return False
         since, until = self._selection.since_us, self._selection.until_us
         return (since is None or stamp.us >= since) and (until is None or stamp.us < until)
+
+    def _is_severe(self, data: bytes, start: int, least: int) -> bool:
+        level = self._reader.level(data, start)
+        if level is None:
+            self._without_level += 1
+            return False
+        return level >= least
 
     def _check_stop(self) -> None:
         if self._context.stop.is_set():
@@ -157,6 +247,10 @@ class Scan:
         before, self._bytes = self._bytes, self._bytes + size
         if before // PROGRESS_BYTES != self._bytes // PROGRESS_BYTES:
             self._context.progress(f"{name}: {self._bytes >> 20} MiB read, {self.matched} lines matched")
+
+
+def _stem(files: Sequence[LogFile], place: int) -> str | None:
+    return files[place].order.stem if place < len(files) else None
 
 
 def _iso(stamp: Stamp | None) -> str | None:

@@ -85,8 +85,8 @@ class SearchLogs:
 def _result(
     request: SearchRequest, selection: Selection, scan: Scan, edges: Edges, page: Page, max_bytes: int
 ) -> JsonObject:
-    lines = [as_json(line) for line in page.lines(scan.names)]
-    first, last = edges.lines(scan.names)
+    lines = [as_json(line) for line in page.lines(scan.places)]
+    first, last = edges.lines(scan.places)
     result = as_json(
         SearchResult(
             source=request.source,

@@ -6,12 +6,15 @@ and `moments`. It reads nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from activities.logs.entries import Begins, by_entry
+from activities.logs.levels import LEVELS
+from activities.logs.lines import LineReader
 from activities.logs.moments import iso_utc, parse_iso
 from activities.logs.patterns import BadPattern, Found, Pattern, line_bounds
 from activities.logs.requests import Request
@@ -35,16 +38,23 @@ class Repeat:
 
 
 class Matcher:
-    """Tells which lines of a block match; a line that stands for a message is matched as that message, too."""
+    """Tells which lines or entries of a block match; a line that stands for a message is matched as it, too."""
 
-    def __init__(self, pattern: Pattern | None, exclude: Pattern | None, repeat: Pattern | None) -> None:
+    def __init__(
+        self, pattern: Pattern | None, exclude: Pattern | None, repeat: Pattern | None, begins: Begins | None = None
+    ) -> None:
+        """Find lines, or where `begins` tells which lines begin entries, the entries they are in."""
         self.names = pattern.names if pattern is not None else ()
         self._pattern = pattern
         self._exclude = exclude
         self._repeat = repeat
+        self._begins = begins
 
     def find(self, data: bytes) -> Iterator[tuple[Found, int]]:
-        """Yield the matching lines of a block in order, each with the number of occurrences it stands for."""
+        """Yield what matches in a block in order, each with the number of occurrences it stands for."""
+        if self._begins is not None:
+            yield from ((entry, 1) for entry in self._entries(data, self._begins))
+            return
         repeats = self._repeats(data)
         plain = self._plain(data)
         found = plain if not repeats else iter(self._with_messages(data, plain, repeats))
@@ -52,6 +62,11 @@ class Matcher:
             repeat = repeats.get(line.start)
             if self._exclude is None or not self._excluded(data[line.start : line.end], repeat):
                 yield line, 1 if repeat is None else repeat.count
+
+    def _entries(self, data: bytes, begins: Begins) -> Iterator[Found]:
+        for entry in by_entry(self._plain(data), data, begins):
+            if self._exclude is None or next(self._exclude.find(data[entry.start : entry.end]), None) is None:
+                yield entry
 
     def _plain(self, data: bytes) -> Iterator[Found]:
         if self._pattern is None:
@@ -98,6 +113,15 @@ class Selection:
     matcher: Matcher
     since_us: int | None
     until_us: int | None
+    least_level: int | None = None
+    """Rank of the least severe level that is selected."""
+    fields: tuple[str, ...] = ()
+    """Fields of JSON lines that hits bring along after the groups of the pattern."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the values of a hit are called."""
+        return (*self.matcher.names, *self.fields)
 
     @property
     def has_window(self) -> bool:
@@ -124,8 +148,8 @@ def read_request(model: type[_R], arguments: JsonObject) -> _R:
         raise refusal(f"{place}: {first['msg']}") from None
 
 
-def compile_selection(request: SelectionRequest, source: LogSource, *, groups: bool = False) -> Selection:
-    """Compile a request; `groups` captures the pattern's named groups.
+def compile_selection(request: SelectionRequest, source: LogSource, *, values: Sequence[str] = ()) -> Selection:
+    """Compile a request; `values` are the named groups, or fields of JSON lines, that hits are to bring along.
 
     Raises:
         ToolFailure: INVALID_ARGUMENTS, the message says what to write instead.
@@ -138,14 +162,27 @@ def compile_selection(request: SelectionRequest, source: LogSource, *, groups: b
     if request.text is not None:
         pattern = Pattern(request.text, literal=True, case_sensitive=request.case_sensitive)
     elif request.pattern is not None:
-        pattern = _pattern("pattern", request.pattern, request.case_sensitive, groups=groups)
+        pattern = _pattern("pattern", request.pattern, request.case_sensitive, groups=bool(values))
     exclude = None
     if request.exclude is not None:
         exclude = _pattern("exclude", request.exclude, request.case_sensitive)
     since, until = _time("since", request.since, source), _time("until", request.until, source)
     if since is not None and until is not None and since >= until:
         raise refusal(f"the window is empty: `since` is {_iso(since)}, `until` {_iso(until)}, in UTC")
-    return Selection(source, Matcher(pattern, exclude, source.repeat_pattern), since, until)
+    if request.level is not None and not source.has_levels:
+        raise refusal(
+            f"source {source.name!r} declares no level: leave out `level` and search for the word by `pattern`"
+        )
+    begins = LineReader(source).begins_entry if source.multiline else None
+    matcher = Matcher(pattern, exclude, source.repeat_pattern, begins)
+    fields = tuple(dict.fromkeys(name for name in values if name not in matcher.names))
+    if fields and source.format != "json":
+        raise refusal(
+            f"the pattern's named groups are: {', '.join(matcher.names) or 'none'}; to count {fields[0]!r} write "
+            f"(?P<{fields[0]}>...)"
+        )
+    least = None if request.level is None else LEVELS.index(request.level)
+    return Selection(source, matcher, since, until, least, fields)
 
 
 def checked(compile_request: Callable[[], object]) -> CallError | None:

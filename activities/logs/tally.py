@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from activities.logs.edges import Where, place
 from activities.logs.moments import EPOCH_START, SECOND
+from activities.logs.places import Places
 from activities.logs.requests import CountRequest
 from activities.logs.results import Group, Place
 from activities.logs.scan import Hit
@@ -60,7 +61,7 @@ class Tally:
     """Counts hits by the key the request asks for."""
 
     def __init__(self, request: CountRequest, selection: Selection) -> None:
-        names = selection.matcher.names
+        names = selection.names
         self._request = request
         self._keys = [names.index(name) for name in request.group_by]
         self._valued = [names.index(name) for name in request.distinct]
@@ -86,7 +87,7 @@ class Tally:
         Raises:
             ToolFailure: there are more different keys or values than are kept.
         """
-        values = [_value(hit.groups[place]) for place in self._valued]
+        values = [_value(hit.values[place]) for place in self._valued]
         for seen, value in zip(self._values, values, strict=True):
             self._remember(seen, value)
         if not self._keys and self._buckets is None:
@@ -100,15 +101,15 @@ class Tally:
         """Number of different values overall, by group name."""
         return self._named(self._values)
 
-    def groups(self, names: list[str]) -> list[Group]:
-        """Return the groups asked for, sorted; `names` are those of the files."""
+    def groups(self, places: Places) -> list[Group]:
+        """Return the groups asked for, sorted."""
         kept = [item for item in self._groups.items() if item[1].count >= self._request.having_min]
         by_count = self._request.sort == "count"
         kept.sort(key=lambda item: (-item[1].count if by_count else 0, self._rank(item[0])))
-        return [self._result(key, group, names) for key, group in kept[: self._request.top]]
+        return [self._result(key, group, places) for key, group in kept[: self._request.top]]
 
     def _group(self, file: int, hit: Hit) -> _Group:
-        key = tuple(_value(hit.groups[place]) for place in self._keys)
+        key = tuple(_value(hit.values[place]) for place in self._keys)
         if self._buckets is not None:
             key = (*key, self._buckets.start(hit.stamp))
         group = self._groups.get(key)
@@ -137,16 +138,16 @@ class Tally:
                 "or count by a group that takes fewer values"
             )
 
-    def _result(self, key: Key, group: _Group, names: list[str]) -> Group:
+    def _result(self, key: Key, group: _Group, places: Places) -> Group:
         labels = [*self._request.group_by, *([BUCKET] if self._buckets is not None else [])]
-        untimed = Place(file=names[group.file], line=group.line)
+        untimed = Place(file=places.name(group.file), line=places.line(group.file, group.line))
         return Group(
             key={label: value.decode(errors="ignore") for label, value in zip(labels, key, strict=True)},
             count=group.count,
             occurrences=group.occurrences if self._repeats else None,
             distinct=self._named(group.values),
-            first=untimed if group.first is None else place(group.first, names),
-            last=untimed if group.last is None else place(group.last, names),
+            first=untimed if group.first is None else place(group.first, places),
+            last=untimed if group.last is None else place(group.last, places),
         )
 
     def _named(self, values: list[set[bytes]]) -> dict[str, int] | None:

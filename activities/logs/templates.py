@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from activities.logs.cutting import fitting, json_size
 from activities.logs.edges import place
+from activities.logs.lines import line_at
 from activities.logs.mining import Miner, Template, masked
+from activities.logs.places import Places
 from activities.logs.requests import PATTERN_MAX, TemplatesRequest
 from activities.logs.results import LogTemplate, Place, TemplatesResult, as_json
 from activities.logs.scan import TIMEOUT_MS, Hit, Scan
@@ -89,7 +91,8 @@ class LogTemplates:
         rest = 0
         for file, block, found in scan.blocks():
             hits = list(found)
-            lines = [block.data[hit.start : hit.end] for hit in hits]
+            # Of an entry of several lines the first says what kind it is.
+            lines = [line_at(block.data, hit.start) for hit in hits]
             for hit, line, text in zip(hits, lines, masked(list(map(_without_time, lines, hits))), strict=True):
                 template = miner.find(text, _Seen(line, file, hit.line))
                 if template is None:
@@ -151,19 +154,19 @@ def _result(
             templates=[],
         )
     )
-    _show(result, [as_json(_template(template, scan.names)) for template in wanted], max_bytes)
+    _show(result, [as_json(_template(template, scan.places)) for template in wanted], max_bytes)
     return result
 
 
-def _template(template: Template[_Seen], names: list[str]) -> LogTemplate:
+def _template(template: Template[_Seen], places: Places) -> LogTemplate:
     seen, text = template.seen, template.text
     example = seen.example.decode(errors="replace")
-    untimed = Place(file=names[seen.file], line=seen.line)
+    untimed = Place(file=places.name(seen.file), line=places.line(seen.file, seen.line))
     return LogTemplate(
         template=text[:TEXT_MAX],
         count=seen.count,
-        first=untimed if seen.first is None else place(seen.first, names),
-        last=untimed if seen.last is None else place(seen.last, names),
+        first=untimed if seen.first is None else place(seen.first, places),
+        last=untimed if seen.last is None else place(seen.last, places),
         example=example[:TEXT_MAX],
         cut=max(len(text), len(example)) > TEXT_MAX or None,
         pattern=template.pattern(PATTERN_MAX),

@@ -1,19 +1,17 @@
 """The times of a log's lines, read only where somebody asks: most lines never match.
 
 Above: `scan` enters each block, asks for the times of matching lines in order, and leaves it.
-Below: `timestamps`. A line without a time of its own (a stack trace) has that of the line before
+Below: `lines`. A line without a time of its own (a stack trace) has that of the line before
 in its file. In a small log every line's time is read, so that range and counts are exact; in a
 large one the range comes from the lines at the ends of each block and those that were asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from activities.logs.lines import LineReader
 from activities.logs.patterns import line_bounds
 from activities.logs.reading import Block
-from activities.logs.source import LogSource
-from activities.logs.timestamps import Clock, Stamp
+from activities.logs.timestamps import Stamp
 
 _JANUARY = (b"Jan", b"JAN", b"jan")
 _DECEMBER = (b"Dec", b"DEC", b"dec")
@@ -37,16 +35,16 @@ class Range:
 class Timeline:
     """Times of one scan, block after block."""
 
-    def __init__(self, source: LogSource, *, every_line: bool) -> None:
+    def __init__(self, reader: LineReader, *, every_line: bool) -> None:
         self.every_line = every_line
         """Read each line's time, not only those asked for."""
         self.range = Range()
         self.unparsed = 0
         """Lines without a time of their own; exact only with `every_line`."""
-        self._clock = Clock(source.time_format, source.tzinfo, source.year)
-        self._read = _reader(source, self._clock)
-        self._yearless = not source.time_format.has_year
-        self._month_names = source.time_format.month_names
+        self._clock = reader.clock
+        self._read = reader.time
+        self._yearless = not reader.source.time_format.has_year
+        self._month_names = reader.source.time_format.month_names
         self._before: Stamp | None = None
         self._data = b""
         self._known: dict[int, Stamp | None] | None = None
@@ -118,17 +116,3 @@ class Timeline:
         january = self._clock.month == 1 or any(name in data for name in _JANUARY)
         december = self._clock.month == 12 or any(name in data for name in _DECEMBER)
         return self._clock.month == 0 or (january and december)
-
-
-def _reader(source: LogSource, clock: Clock) -> Callable[[bytes, int], Stamp | None]:
-    pattern = source.time_pattern
-    if pattern is None:
-        return clock.read
-
-    def read(data: bytes, start: int) -> Stamp | None:
-        end = data.find(b"\n", start)
-        groups = pattern.first(data[start : end if end >= 0 else len(data)])
-        text = groups[0] if groups else None
-        return None if text is None else clock.read_whole(text)
-
-    return read

@@ -147,7 +147,7 @@ def test_groups_keep_within_the_budget(tmp_path: Path) -> None:
     [
         ({"pattern": "(?P<ip>.)", "group_by": ["user"]}, "named groups are: ip"),
         ({"text": "a", "group_by": ["ip"]}, "named groups are: none"),
-        ({"pattern": "(?P<ip>.)", "distinct": ["user"]}, "`distinct` names 'user'"),
+        ({"pattern": "(?P<ip>.)", "distinct": ["user"]}, "to count 'user' write"),
         ({"pattern": "(?P<ip>.)", "group_by": ["ip", "ip"]}, "twice"),
         ({"pattern": "(?P<bucket>.)", "group_by": ["bucket"], "bucket": "day"}, "another name"),
         ({"pattern": r"(a)\1"}, "backreferences"),

@@ -18,8 +18,11 @@ def test_a_source_is_listed_with_its_files_zone_and_span(tmp_path: Path) -> None
             {
                 "source": "app",
                 "description": "The shop's checkout.",
+                "format": "text",
                 "timestamp": "%Y-%m-%d %H:%M:%S",
                 "zone": "+02:00",
+                "levels": False,
+                "multiline": False,
                 "files_total": 1,
                 "bytes_total": len(log),
                 "files": [{"file": "app.log", "bytes": len(log), "compressed": False}],

@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from activities.logs.lines import LineReader
 from activities.logs.reading import Block
 from activities.logs.source import LogSource
 from activities.logs.timeline import Timeline
@@ -31,7 +32,7 @@ SCENES = st.sampled_from([SYSLOG, FULL, INSIDE]).flatmap(
 
 def times(source: LogSource, blocks: list[list[str]], asked: set[int], *, every_line: bool) -> list[int | None]:
     """Times of the asked lines, counted over all blocks."""
-    timeline = Timeline(source, every_line=every_line)
+    timeline = Timeline(LineReader(source), every_line=every_line)
     timeline.start_file(continues=False)
     found: list[int | None] = []
     number = 0
