@@ -121,7 +121,7 @@ async def start_run(client: Client, request: RunInput, *, task_queue: str, sourc
     """Start a run of the request; the search attributes the server knows are asked for here."""
     from workflows.agent_run import AgentRun
 
-    known = await search_attributes.known(client)
+    known = await search_attributes.recently_known(client)
     request = request.model_copy(update={"search_attributes": known})
     workflow_id = new_workflow_id()
     planner = f"{request.planner.kind} {request.planner.name}".strip()

@@ -6,6 +6,9 @@ first and puts the answer into the run's input. They are named in `workflows.att
 
 from __future__ import annotations
 
+import time
+from weakref import WeakKeyDictionary
+
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
 from temporalio.client import Client
@@ -18,8 +21,13 @@ OWNER = attributes.OWNER
 ALL = tuple(key.name for key in attributes.ALL)
 """Their names; all are of type Keyword."""
 
+REMEMBERED_S = 60.0
+"""How long an answer holds for starts of runs: a dev server keeps a connection open for each time it is asked."""
+
 _NOT_TOLD = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED)
 """Servers that do not let a client ask; runs then go without search attributes."""
+
+_answers: WeakKeyDictionary[Client, tuple[float, tuple[str, ...]]] = WeakKeyDictionary()
 
 
 async def declare(client: Client) -> tuple[str, ...]:
@@ -36,6 +44,16 @@ async def declare(client: Client) -> tuple[str, ...]:
         )
         await client.operator_service.add_search_attributes(request)
     return tuple(missing)
+
+
+async def recently_known(client: Client) -> tuple[str, ...]:
+    """Like `known`, of an answer that is at most `REMEMBERED_S` old."""
+    now = time.monotonic()
+    asked, names = _answers.get(client, (now - REMEMBERED_S, ()))
+    if now - asked >= REMEMBERED_S:
+        names = await known(client)
+        _answers[client] = (now, names)
+    return names
 
 
 async def known(client: Client) -> tuple[str, ...]:
