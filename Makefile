@@ -3,7 +3,8 @@
 # make check  everything that needs no test: style, types, import law, schemas
 # make mutants  break the product on purpose and see that a named test notices each time
 # make soak   hostile input, store faults and a hundred runs at once, for hours instead of minutes; the load for
-#             CASEBOUND_SOAK_MINUTES (60), hostile input in CASEBOUND_SOAK_EXAMPLES (600) batches of six runs a store
+#             CASEBOUND_SOAK_MINUTES (60), hostile input in CASEBOUND_SOAK_EXAMPLES (600) batches of six runs a store,
+#             and of SQL texts where a test database is named
 # make chaos  crash tests at full length, among them CASEBOUND_CHAOS_MINUTES (10) of random kills, stops and freezes under
 #              load; then the store faults
 # make lock   renew requirements/*.txt
@@ -30,7 +31,7 @@ test: $(VENV)/.ci
 	@$(BIN)/pytest --numprocesses=2 --dist=worksteal
 
 soak: $(VENV)/.ci
-	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/faults tests/load
+	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/fuzz tests/sql/test_fuzz_statements.py tests/faults tests/load
 
 chaos: $(VENV)/.ci
 	@CASEBOUND_SOAK=1 $(BIN)/pytest -s tests/crash

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import Dialect as SqlglotDialect
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.generator import Generator
+from sqlglot.parser import Parser as SqlglotParser
 
 from activities.sql.lexing import Dialect
 
@@ -35,6 +36,26 @@ def _kept(parsers: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: parser for name, parser in parsers.items() if name in (*_SPECIAL, *names)}
 
 
+class _Calls(SqlglotParser):
+    """Takes `date(` and `array[` for a type only where it can be one: trying both doubles with each nested call."""
+
+    def _parse_types(self, check_func: bool = False, *args: Any, **keywords: Any) -> exp.Expr | None:
+        if check_func and self._is_no_type():
+            return None
+        return super()._parse_types(check_func, *args, **keywords)
+
+    def _is_no_type(self) -> bool:
+        """Tell whether the next word has a bracket after it that holds more than sizes."""
+        opening = (TokenType.L_PAREN, TokenType.L_BRACKET)
+        if not self._next or self._next.token_type not in opening:
+            return False
+        for place in range(self._index + 2, len(self._tokens)):
+            kind = self._tokens[place].token_type
+            if kind not in (TokenType.NUMBER, TokenType.COMMA):
+                return kind not in (TokenType.R_PAREN, TokenType.R_BRACKET)
+        return True
+
+
 class CaseboundMySQL(MySQL):
     """What MariaDB and MySQL both read: REGEXP and JSON_EXTRACT rather than REGEXP_LIKE and ->."""
 
@@ -42,7 +63,7 @@ class CaseboundMySQL(MySQL):
         """Leave the right side of `->` as it is: servers differ on what is a path and what a key."""
         return path
 
-    class Parser(MySQL.Parser):
+    class Parser(_Calls, MySQL.Parser):
         """Reads calls as calls."""
 
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -79,7 +100,7 @@ class CaseboundPostgres(Postgres):
         """Leave the right side of `->` as it is: servers differ on what is a path and what a key."""
         return path
 
-    class Parser(Postgres.Parser):
+    class Parser(_Calls, Postgres.Parser):
         """Reads calls as calls."""
 
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -93,7 +114,7 @@ class CaseboundSQLite(SQLite):
         """Leave the right side of `->` as it is: servers differ on what is a path and what a key."""
         return path
 
-    class Parser(SQLite.Parser):
+    class Parser(_Calls, SQLite.Parser):
         """Reads calls as calls."""
 
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}

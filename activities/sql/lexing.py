@@ -85,6 +85,8 @@ def tokens(text: str, dialect: Dialect, *, bounded: bool = True) -> list[Token]:
     """
     if bounded and len(text.encode("utf-8", "replace")) > STATEMENT_MAX:
         raise not_understood(f"the statement has over {STATEMENT_MAX} bytes: ask for less in one statement")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise not_understood("the statement holds half a character (U+D800 to U+DFFF): write the whole of it")
     if "\0" in text:
         raise not_understood("the statement holds a NUL character: leave it out")
     found: list[Token] = []

@@ -71,6 +71,8 @@ ALLOWED: dict[Dialect, list[str]] = {
         "SELECT @@version, @@session.sql_mode, @@global.max_connections",
         "SELECT 'a' COLLATE utf8mb4_bin = 'A', 'a' LIKE 'A', 'a\\_b' LIKE 'a\\_b', 'axb' LIKE 'a\\_b'",
         "SELECT 1 FROM DUAL",
+        "SELECT " + "DATE(" * 25 + "NOW()" + ")" * 25,
+        "SELECT " + "CHAR(" * 25 + "65" + ")" * 25,
         "SELECT VERSION(), DATABASE(), CURRENT_USER(), CONNECTION_ID() > 0, USER() <> ''",
         "SELECT * FROM information_schema.tables WHERE table_schema = 'x'",
         "SELECT * FROM information_schema.user_privileges WHERE 1 = 0",
@@ -145,6 +147,7 @@ ALLOWED: dict[Dialect, list[str]] = {
         "SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a WHERE false",
         "SELECT lower('A') COLLATE \"C\"",
         "SELECT (SELECT max(id) FROM orders), ARRAY(SELECT id FROM orders ORDER BY id)",
+        "SELECT numeric(10, 2) '1.5', timestamp(3) '2024-01-01'",
         "SELECT ROW(1, 2) = ROW(1, 2), 2 ^ 3, 7 % 2, 5 # 1, 5 & 1, ~1, 1 << 2",
         "SHOW server_version",
         "SHOW TIME ZONE",
@@ -220,6 +223,7 @@ REFUSED_EVERYWHERE = [
     "EXECUTE s",
     "LOCK TABLES orders WRITE",
     "COPY orders TO '/tmp/x'",
+    "SELECT '\ud800'",
 ]
 
 REFUSED: dict[Dialect, list[str]] = {
