@@ -94,7 +94,9 @@ class CaseboundMySQL(MySQL):
 
 
 class CaseboundPostgres(Postgres):
-    """PostgreSQL."""
+    """PostgreSQL; a subscript stays as it is, since to move it by one is to look at the whole array each time."""
+
+    INDEX_OFFSET = 0
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
         """Leave the right side of `->` as it is: servers differ on what is a path and what a key."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 
 from activities.sql.functions import ALLOWED, CREDENTIAL_TABLES
 from activities.sql.grammars import GRAMMARS
@@ -75,7 +75,12 @@ def _judged(text: str, dialect: Dialect, schema: str | None) -> exp.Expr:
 
 
 def _written(tree: exp.Expr, dialect: Dialect) -> str:
-    return tree.sql(dialect=GRAMMARS[dialect], comments=False, normalize_functions=False)
+    """Write the tree; what the dialect has no words for would be left out, and the answer be another one."""
+    grammar, strict = GRAMMARS[dialect], ErrorLevel.RAISE
+    try:
+        return tree.sql(dialect=grammar, comments=False, normalize_functions=False, unsupported_level=strict)
+    except UnsupportedError as error:
+        raise not_understood(f"the statement cannot be written for this server: {shorten(str(error), 200)}") from None
 
 
 def _judge(node: exp.Expr, dialect: Dialect, schema: str | None, ctes: set[str]) -> None:

@@ -45,11 +45,12 @@ _TOKEN = re.compile(r"\s+|\w+|'[^']*'|\"[^\"]*\"|`[^`]*`|/\*.*?\*/|.", re.DOTALL
 _CALLS = {dialect: tuple(sorted(names)) for dialect, names in FUNCTIONS.items()}
 
 
-def known(dialect: Dialect) -> list[str]:
+@lru_cache
+def known(dialect: Dialect) -> tuple[str, ...]:
     """Every statement of the tables, whatever its verdict, with a judge's names in it."""
     own = (FORBIDDEN_CALLS, WRITES, SHOWS, OTHERS)
     texts = [*allowed(dialect), *refused(dialect), *(text for table in own for text in table[dialect])]
-    return [text.replace("/tmp/x", "CANARY") for text in dict.fromkeys(texts)]
+    return tuple(text.replace("/tmp/x", "CANARY") for text in dict.fromkeys(texts))
 
 
 def texts(dialect: Dialect) -> st.SearchStrategy[str]:
@@ -59,7 +60,7 @@ def texts(dialect: Dialect) -> st.SearchStrategy[str]:
     def text(draw: Draw) -> str:
         writer = Writer(draw, dialect)
         kind = writer.number(10)
-        if kind < 5:
+        if kind < 6:
             return writer.statement()[:TEXT_MAX]
         return writer.mutated()[:TEXT_MAX] if kind < 9 else writer.heap()[:TEXT_MAX]
 
@@ -72,7 +73,7 @@ class Writer:
     def __init__(self, draw: Draw, dialect: Dialect) -> None:
         self._draw = draw
         self._dialect: Dialect = dialect
-        self._odd = self.number(3) == 0
+        self._odd = self.number(4) == 0
         self._room = 40
         """Parts that may still be written."""
 
@@ -100,7 +101,7 @@ class Writer:
     def mutated(self) -> str:
         """Change a few words of a real statement, of this dialect or another."""
         source = known(self._dialect) if self.number(4) else known(self._pick(("mysql", "postgres", "sqlite")))
-        parts = _TOKEN.findall(self._pick(tuple(source)))
+        parts = _TOKEN.findall(self._pick(source))
         for _ in range(1 + self.number(3)):
             parts = self._changed(parts, source)
         return "".join(parts)
@@ -110,7 +111,7 @@ class Writer:
         words = [self._word() for _ in range(1 + self.number(12))]
         return self._pick(("", "SELECT ", "SELECT 1 ", "(", "EXPLAIN ", "SHOW ")) + self._blank().join(words)
 
-    def _changed(self, parts: list[str], source: list[str]) -> list[str]:
+    def _changed(self, parts: list[str], source: tuple[str, ...]) -> list[str]:
         place, kind = self.number(len(parts) + 1), self.number(10)
         before, after = parts[:place], parts[place:]
         if kind == 0:
@@ -122,7 +123,7 @@ class Writer:
         if kind == 3:
             return [*before, self._comment(), *after]
         if kind == 4:
-            other = _TOKEN.findall(self._pick(tuple(source)))
+            other = _TOKEN.findall(self._pick(source))
             return before + other[self.number(len(other) + 1) :]
         if kind == 5:
             return before + [_other_quotes(part) for part in after[:2]] + after[2:]
@@ -159,7 +160,7 @@ class Writer:
             text += f"{blank}FROM {self._source(depth)}"
             if self.number(2):
                 text += f"{blank}WHERE {self._condition(depth)}"
-        if self.number(4) == 0:
+        if self.number(6) == 0:
             text += f"{blank}{self._pick(TAILS[self._dialect])}"
         return text
 

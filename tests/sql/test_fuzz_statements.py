@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -63,7 +63,7 @@ class Judge:
         self._before = arena.state()
         self.tally: Counter[str] = Counter()
 
-    def play(self, batch: list[str]) -> None:
+    def play(self, batch: Sequence[str]) -> None:
         """Run the texts, then look: nothing has changed, nobody waits, nobody is there any more."""
         ends = {text: self._end(text) for text in batch}
         sent = {text: end for text, end in ends.items() if end != "refused"}
