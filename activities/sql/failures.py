@@ -22,7 +22,18 @@ _MYSQL_BUSY = {1040, 1203, 1226}
 _MYSQL_DENIED = {1044, 1142, 1143, 1227, 1370}
 _MYSQL_NAMES = {1049, 1051, 1052, 1054, 1109, 1146, 1176, 1305}
 
-_SQLITE_MISTAKES = ("no such", "near ", "ambiguous", "syntax", "misuse", "wrong number", "should have", "unrecognized")
+_SQLITE_MISTAKES = (
+    "no such",
+    "near ",
+    "ambiguous",
+    "syntax",
+    "misuse",
+    "wrong number",
+    "should have",
+    "unrecognized",
+    "malformed",
+)
+_SQLITE_BROKEN = ("not a database", "is malformed", "malformed database", "unable to open", "encrypted")
 
 
 def unreachable(source: SqlSource, why: str, *, retryable: bool = True) -> ToolFailure:
@@ -76,7 +87,7 @@ def sqlite_failure(source: SqlSource, message: str) -> ToolFailure:
         return locked()
     if "readonly" in lower or "not authorized" in lower or "prohibited" in lower:
         return not_read_only("SQLite refused the statement: it would do more than read")
-    if "not a database" in lower or "malformed" in lower or "unable to open" in lower or "encrypted" in lower:
+    if any(word in lower for word in _SQLITE_BROKEN):
         return unreachable(source, "the file is no SQLite database that can be read", retryable=False)
     return _said(source, message, names="no such" in lower, mistake=any(word in lower for word in _SQLITE_MISTAKES))
 

@@ -251,6 +251,6 @@ OTHERS: Words = {
         "COPY notes TO 'CANARY'",
         *SLOW["postgres"],
     ),
-    "sqlite": SLOW["sqlite"],
+    "sqlite": ("SELECT '{' -> 'a' FROM orders", *SLOW["sqlite"]),
 }
 """Statements that a judge must see through, were they to get past the guard; and some that run for hours."""
