@@ -84,6 +84,9 @@ class Part:
     at: Callable[[int, int], bytes]
     """Reads from an offset that many bytes, or up to the end."""
 
+    into: Callable[[memoryview, int], int]
+    """Fills memory from an offset on; returns how many bytes there were."""
+
     def between(self, start: int, end: int) -> Callable[[int], bytes]:
         """Return a reader of the bytes from `start` up to `end`."""
         place = start
@@ -166,7 +169,11 @@ def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
             wanted = min(count, size - offset)
             return _guarded(source, file, lambda: os.pread(descriptor, wanted, offset)) if wanted > 0 else b""
 
-        part = Part(size, at) if form is None else None
+        def into(memory: memoryview, offset: int) -> int:
+            wanted = memory[: max(size - offset, 0)]
+            return _guarded(source, file, lambda: os.preadv(descriptor, [wanted], offset)) if wanted else 0
+
+        part = Part(size, at, into) if form is None else None
         yield Opened(lambda count: _guarded(source, file, lambda: read(count), form), part)
 
 

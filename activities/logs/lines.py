@@ -28,6 +28,10 @@ class LineReader:
         self._levels = Levels(source.levels)
         self._latest: tuple[bytes, int, JsonLine] | None = None
 
+    def has_time(self, data: bytes, start: int) -> bool:
+        """Whether the line has a time of its own; only for formats with a year, whose times do not hang together."""
+        return self.time(data, start) is not None
+
     def begins_entry(self, data: bytes, start: int) -> bool:
         """Whether the line has a time of its own, so that it is no continuation; does not touch the clock."""
         form, pattern = self.source.time_format.regex, self.source.time_pattern

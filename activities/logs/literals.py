@@ -16,6 +16,9 @@ SHORTEST = 3
 MOST = 4
 """Texts of one pattern; looking for more costs as much as matching."""
 
+_COMMON = " e01aostrni2d:-.lcuh5438pm79g6f,RbSNL=kyI\"CFAwO/[]vEMD_TJWxUHZ{}Pq()B@;Kj$`?G'Q*zYX"
+"""Letters from the most to the least common in the five logs of Loghub-2k; any other is rarer."""
+
 _DEEPEST = 20
 """Groups inside of groups."""
 
@@ -43,10 +46,10 @@ class _Part:
     """Texts of which each of its matches contains one; none: not known."""
 
 
-def required(pattern: str) -> tuple[bytes, ...]:
+def required(pattern: str) -> tuple[str, ...]:
     """Return texts of which each match contains at least one; none where that is not known, or not worth looking for.
 
-    The pattern is one that RE2 takes, matched case-sensitively.
+    The pattern is one that RE2 takes. Where it ignores case, so do the texts.
     """
     reader = _Reader(pattern)
     try:
@@ -55,7 +58,21 @@ def required(pattern: str) -> tuple[bytes, ...]:
         return ()
     if reader.left:
         return ()
-    return tuple(text.encode() for text in part.needed) if _worth(part.needed) else ()
+    return part.needed if _worth(part.needed) else ()
+
+
+def rare_end(text: str) -> str:
+    """Return the end of a text, of `SHORTEST` bytes at least, that begins with its rarest letter.
+
+    A search stops wherever it meets the first letter of what is looked for.
+    """
+    ends = [text[place:] for place in range(len(text)) if len(text[place:].encode()) >= SHORTEST]
+    return max(ends, key=_rarity, default=text)
+
+
+def _rarity(text: str) -> int:
+    place = _COMMON.find(text[0])
+    return place if place >= 0 else len(_COMMON)
 
 
 class _Reader:

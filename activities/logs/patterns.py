@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import re2 as _re2  # pyright: ignore[reportMissingTypeStubs] - google-re2 ships none
 
-from activities.logs.literals import required
+from activities.logs.literals import rare_end, required
 
 re2 = cast(Any, _re2)
 
@@ -22,6 +22,9 @@ LIMITS = (
     "possessive groups, repeats up to 1000. For 'but not' use `exclude`; for the text around use a plain group"
 )
 """What RE2 leaves out to stay linear, and what to write instead."""
+
+BYTES_BETWEEN_TEXTS = 8 * 1024
+"""Where required texts are met more often than this, matching whole blocks is faster."""
 
 _UNANCHORED = re2._Anchor.UNANCHORED
 _NOWHERE = -1
@@ -37,7 +40,7 @@ Groups = tuple[bytes | None, ...]
 """What the captured groups matched, in the order they open; None: took no part."""
 
 _Spans = list[tuple[int, int]]
-_Match = Callable[[int, bytes, int, int], _Spans]
+_Match = Callable[[int, bytes | bytearray, int, int], _Spans]
 
 
 class BadPattern(ValueError):
@@ -77,7 +80,29 @@ class Pattern:
         self._line_match = _matcher(by_line)
         whole = None if not literal and _LINE_BY_LINE.search(text) else _compiled("(?m)" + source, options)
         self._block_match = None if whole is None else _matcher(whole)
-        self._required = () if literal or not case_sensitive else required(text)
+        texts = required(source)
+        self._required = tuple(_matcher(_compiled(escaped(rare_end(needed)), options)) for needed in texts)
+
+    @property
+    def requires_texts(self) -> bool:
+        """Whether `places` can tell where it may match."""
+        return bool(self._required)
+
+    def places(self, data: bytes | bytearray, end: int) -> list[int] | None:
+        """Where lines may match, up to a place, in order; None: too often for looking there to be worth it.
+
+        The bytes need not be valid UTF-8.
+        """
+        found: list[int] = []
+        for find in self._required:
+            position, most = 0, len(found) + end // BYTES_BETWEEN_TEXTS + 1
+            while position <= end and (place := _first_place(find, data, position, end)) <= end:
+                found.append(place)
+                if len(found) > most:
+                    return None
+                newline = data.find(b"\n", place, end)
+                position = newline + 1 if newline >= 0 else end + 1
+        return sorted(found)
 
     def first(self, line: bytes) -> Groups | None:
         """Match one line; return what its captured groups matched, or None."""
@@ -86,14 +111,38 @@ class Pattern:
 
     def find(self, data: bytes) -> Iterator[Found]:
         r"""Yield the lines of a block that match, in order; the block has no `\n` at its end."""
-        if self._required and not any(text in data for text in self._required):
-            return iter(())
         if self._block_match is None:
             return self._find_by_line(data)
+        if self._required:
+            return self._find_near_texts(data, self._block_match)
         return self._find_in_block(data, self._block_match)
 
-    def _find_in_block(self, data: bytes, match: _Match) -> Iterator[Found]:
-        position, end = 0, len(data)
+    def _find_near_texts(self, data: bytes, match: _Match) -> Iterator[Found]:
+        """Match only lines that hold a required text, as long as these are few."""
+        end, position = len(data), 0
+        places = [_NOWHERE] * len(self._required)
+        for _ in range(end // BYTES_BETWEEN_TEXTS + 1):
+            places = [
+                place if place >= position else _first_place(find, data, position, end)
+                for place, find in zip(places, self._required, strict=True)
+            ]
+            place = min(places)
+            if place > end:
+                return
+            start = data.rfind(b"\n", 0, place) + 1
+            stop = data.find(b"\n", place)
+            if stop < 0:
+                stop = end
+            spans = match(_UNANCHORED, data, start, stop)
+            if spans[0][0] != _NOWHERE:
+                yield Found(start, stop, spans[0][0], self._groups(data, spans))
+            position = stop + 1
+            if position > end:
+                return
+        yield from self._find_in_block(data, match, position)
+
+    def _find_in_block(self, data: bytes, match: _Match, position: int = 0) -> Iterator[Found]:
+        end = len(data)
         while True:
             spans = match(_UNANCHORED, data, position, end)
             begin, last = spans[0]
@@ -161,6 +210,12 @@ def _compiled(source: str, options: Any) -> Any:
         raise BadPattern(f"{reason}; {LIMITS}") from None
     except UnicodeEncodeError:
         raise BadPattern("not valid Unicode") from None
+
+
+def _first_place(find: _Match, data: bytes | bytearray, position: int, end: int) -> int:
+    """Where a text is found next; behind the end: nowhere."""
+    place = find(_UNANCHORED, data, position, end)[0][0]
+    return end + 1 if place == _NOWHERE else place
 
 
 def _matcher(compiled: Any) -> _Match:

@@ -16,7 +16,9 @@ BLOCK_BYTES = 128 * 1024
 LINE_MAX = 64 * 1024
 """Bytes of a line, in UTF-8."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""Dropped at the beginning of a file."""
+
 _KEPT = LINE_MAX + 4
 """Of a line that has no end yet: one character more than is shown, so that the cut is seen."""
 
@@ -32,6 +34,13 @@ class Block:
     lines: int
     cut: frozenset[int]
     """Numbers of lines that were longer than `LINE_MAX`."""
+
+    def renumbered(self, number: int) -> Block:
+        """Return it with the number of its first line counted from another one than 1."""
+        if number == 1:
+            return self
+        by = number - 1
+        return Block(self.data, self.first_line + by, self.lines, frozenset(line + by for line in self.cut))
 
     def followed_by(self, block: Block) -> Block:
         """Return one block with the lines of both."""
@@ -53,18 +62,29 @@ class Block:
         return bool(self.cut) and not self.cut.isdisjoint(range(line, line + newlines(text) + 1))
 
 
-def newlines(data: bytes) -> int:
+def newlines(data: bytes | bytearray) -> int:
     """Count line breaks: `bytes.count` looks at each byte, which is slower, up to Python 3.12."""
     return len(data) - len(data.replace(b"\n", b""))
 
 
-def read_blocks(read: Callable[[int], bytes], size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Yield the stream's lines in blocks of about `size` bytes."""
+def read_blocks(read: Callable[[int], bytes], size: int = BLOCK_BYTES, *, from_start: bool = True) -> Iterator[Block]:
+    """Yield the stream's lines in blocks of about `size` bytes; `from_start`: they are the first ones of a file."""
     number = 1
-    for data in _whole_lines(_without_bom(read), size):
-        block = _block(data, number)
+    for data in _whole_lines(_without_bom(read) if from_start else read, size):
+        block = block_of(data, number)
         number += block.lines
         yield block
+
+
+def told(read: Callable[[int], bytes], tell: Callable[[int], None]) -> Callable[[int], bytes]:
+    """Return a reader that also tells how many bytes it read each time."""
+
+    def telling(count: int) -> bytes:
+        chunk = read(count)
+        tell(len(chunk))
+        return chunk
+
+    return telling
 
 
 def _whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
@@ -91,9 +111,9 @@ def _whole_lines(read: Callable[[int], bytes], size: int) -> Iterator[bytes]:
 
 def _without_bom(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
     start = b""
-    while len(start) < len(_BOM) and (chunk := read(len(_BOM) - len(start))):
+    while len(start) < len(BOM) and (chunk := read(len(BOM) - len(start))):
         start += chunk
-    first = b"" if start == _BOM else start
+    first = b"" if start == BOM else start
 
     def rest(count: int) -> bytes:
         nonlocal first
@@ -105,7 +125,8 @@ def _without_bom(read: Callable[[int], bytes]) -> Callable[[int], bytes]:
     return rest
 
 
-def _block(data: bytes, number: int) -> Block:
+def block_of(data: bytes, number: int) -> Block:
+    r"""Make a block of whole lines as they stand in a file, without `\n` at the end; `number` is that of the first."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
     if not data.isascii():

@@ -16,10 +16,11 @@ from activities.logs.files import Found, LogFile, Opened, Part, Vanished, expand
 from activities.logs.lines import LineReader
 from activities.logs.moments import iso_utc
 from activities.logs.places import Places
-from activities.logs.reading import Block, newlines, read_blocks
+from activities.logs.reading import BLOCK_BYTES, Block, newlines, read_blocks, told
 from activities.logs.results import LookedAt, SkippedFile
 from activities.logs.seeking import DISORDER_US, first_time, sought
 from activities.logs.selection import Selection
+from activities.logs.skimming import skim_blocks
 from activities.logs.timeline import Timeline
 from activities.logs.timestamps import Stamp
 from boundary.tools import ToolContext, ToolFailure
@@ -31,9 +32,6 @@ TIMEOUT_MS = 300_000
 """Longest search: some gigabytes where every line matches, some tens of them where few do."""
 
 PROGRESS_BYTES = 64 * 1024 * 1024
-COUNTED_BYTES = 1024 * 1024
-"""Read at once where lines are only counted."""
-
 STOP_CHECK_HITS = 2048
 """Hits between two looks at the stop flag: a few milliseconds."""
 
@@ -62,8 +60,8 @@ class ScannedBlock(NamedTuple):
 class Scan:
     """One pass over a source."""
 
-    def __init__(self, selection: Selection, context: ToolContext) -> None:
-        """List the files.
+    def __init__(self, selection: Selection, context: ToolContext, *, neighbours: bool = False) -> None:
+        """List the files; with `neighbours`, blocks next to those with hits are wanted, too.
 
         Raises:
             ToolFailure: there are none, or they cannot be listed.
@@ -78,6 +76,9 @@ class Scan:
         self._reader = LineReader(selection.source)
         self._timeline = Timeline(self._reader, every_line=expanded_size(self._found.files) <= EVERY_LINE_BYTES)
         self._seeks = selection.source.ordered and selection.has_window and not self._timeline.every_line
+        # A year that is only known from all lines before, and lines next to others, need all lines.
+        alone = not neighbours and not self._timeline.every_line and selection.source.time_format.has_year
+        self._skimmed_for = selection.matcher.skimmed_for if alone else None
         self._sought = False
         self._passed_over = 0
         self._without_time = 0
@@ -133,38 +134,46 @@ class Scan:
             return None
 
     def _read(self, place: int, opened: Opened) -> Iterator[ScannedBlock]:
-        before, read = self.matched, opened.read
-        skipped = self._seek(opened.part)
-        if opened.part is not None and skipped is not None:
-            read = opened.part.between(*skipped)
-        blocks = read_blocks(read)
-        if self._selection.source.multiline:
-            blocks = whole_entries(blocks, self._reader.begins_entry)
-        for block in blocks:
-            yield self._scanned(place, block)
+        before = self.matched
+        start, end = self._seek(opened.part)
+        block = None
+        for block in self._blocks_of(opened, start, end, place):
+            self._timeline.enter(block)
+            yield ScannedBlock(place, block, self._hits(block))
             self._timeline.leave()
-        if opened.part is not None and skipped is not None and self.matched > before:
-            self.places.skipped(place, self._lines_before(opened.part, skipped[0], place))
+        self._lines += 0 if block is None else block.first_line + block.lines - 1
+        if opened.part is not None and start and self.matched > before:
+            self.places.skipped(place, self._lines_before(opened.part, start))
 
-    def _seek(self, part: Part | None) -> tuple[int, int] | None:
-        """Return the part of a large file to read; None: all of it."""
+    def _blocks_of(self, opened: Opened, start: int, end: int, place: int) -> Iterator[Block]:
+        def tell(count: int) -> None:
+            self._check_stop()
+            self._tell_progress(count, self.places.name(place))
+
+        part, pattern, reader = opened.part, self._skimmed_for, self._reader
+        if part is not None and pattern is not None:
+            return skim_blocks(part, start, end, pattern.places, reader.has_time, tell)
+        blocks = read_blocks(told(opened.read if part is None else part.between(start, end), tell))
+        return whole_entries(blocks, reader.begins_entry) if self._selection.source.multiline else blocks
+
+    def _seek(self, part: Part | None) -> tuple[int, int]:
+        """Return the part of a file to read: all of it, or what a window may be in."""
         if part is None or not self._seeks:
-            return None
+            return 0, 0 if part is None else part.size
         span = sought(part, self._reader, self._selection.since_us, self._selection.until_us)
         if span is None:
-            return None
+            return 0, part.size
         self._sought = True
         self._timeline.range.see(span.first)
         self._timeline.range.see(span.last)
         return span.start, span.end
 
-    def _lines_before(self, part: Part, end: int, place: int) -> int:
+    def _lines_before(self, part: Part, end: int) -> int:
         """Count the lines that were passed over, so that line numbers are those of the file."""
         read, lines = part.between(0, end), 0
-        while chunk := read(COUNTED_BYTES):
+        while chunk := read(BLOCK_BYTES):
             self._check_stop()
             lines += newlines(chunk)
-            self._tell_progress(len(chunk), self.places.name(place))
         return lines
 
     def looked_at(self) -> LookedAt:
@@ -185,13 +194,6 @@ class Scan:
             left_out_without_level=self._without_level or None,
             skipped=(refused + gone) or None,
         )
-
-    def _scanned(self, place: int, block: Block) -> ScannedBlock:
-        self._check_stop()
-        self._timeline.enter(block)
-        self._lines += block.lines
-        self._tell_progress(len(block.data), self.places.name(place))
-        return ScannedBlock(place, block, self._hits(block))
 
     def _hits(self, block: Block) -> Iterator[Hit]:
         data = block.data

@@ -50,6 +50,12 @@ class Matcher:
         self._repeat = repeat
         self._begins = begins
 
+    @property
+    def skimmed_for(self) -> Pattern | None:
+        """A pattern that tells where lines may match, if lines are matched alone; None: all have to be read."""
+        alone = self._repeat is None and self._begins is None
+        return self._pattern if alone and self._pattern is not None and self._pattern.requires_texts else None
+
     def find(self, data: bytes) -> Iterator[tuple[Found, int]]:
         """Yield what matches in a block in order, each with the number of occurrences it stands for."""
         if self._begins is not None:

@@ -1,0 +1,83 @@
+r"""Reads only the lines of a large file that may match, where texts tell which these are; the others are counted.
+
+Above: `scan`. Below: `files` for parts of a file, `reading` for blocks. Blocks come in order, as `read_blocks` yields
+them, but hold just the lines around such a text, with a line before them that has a time; and the first and last lines.
+From where such texts are many, the rest of the file is read as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from activities.logs.files import Part
+from activities.logs.reading import BLOCK_BYTES, BOM, Block, block_of, newlines, read_blocks
+
+PIECE_BYTES = 4 * 1024 * 1024
+"""Read at once, into memory that is used again: new memory for each block costs as much as reading."""
+
+Places = Callable[[bytearray, int], list[int] | None]
+"""Finds, up to a place, where lines may match, in order; None: too often for skimming."""
+
+Timed = Callable[[bytes, int], bool]
+"""Whether the line at a place has a time of its own."""
+
+
+def skim_blocks(
+    part: Part, start: int, end: int, places: Places, timed: Timed, tell: Callable[[int], None]
+) -> Iterator[Block]:
+    """Yield blocks of lines of the part from `start`, where a line begins, up to `end`; `tell` how much was read."""
+    if start == 0 and part.at(0, len(BOM)) == BOM:
+        start = len(BOM)
+    buffer = bytearray(min(PIECE_BYTES, max(end - start, 1)))
+    number = 1
+    while count := part.into(memoryview(buffer)[: max(end - start, 0)], start):
+        tell(count)
+        stop = count if start + count >= end else buffer.rfind(b"\n", 0, count) + 1
+        found = places(buffer, stop)
+        if found is None or stop == 0:  # or within a line longer than all that is read at once
+            yield from (block.renumbered(number) for block in read_blocks(part.between(start, end), from_start=False))
+            return
+        piece = _Piece(buffer, stop, number, timed)
+        for first, last in piece.around([0, *found, stop - 1]):
+            yield piece.block(first, last)
+        number = piece.number_at(stop)
+        start += stop
+
+
+class _Piece:
+    """What was read at once: whole lines."""
+
+    def __init__(self, buffer: bytearray, stop: int, number: int, timed: Timed) -> None:
+        self._buffer = buffer
+        self._stop = stop
+        self._timed = timed
+        self._counted = 0
+        self._number = number
+
+    def around(self, places: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield where lines at the places begin and end, each with those back to one that has a time, none twice."""
+        done = 0
+        for place in places:
+            if place < done:
+                continue
+            start, end = self._line(place)
+            while start > done and not self._timed(bytes(memoryview(self._buffer)[start:end]), 0):
+                start = self._buffer.rfind(b"\n", 0, start - 1) + 1
+            yield start, end
+            done = end + 1
+
+    def block(self, start: int, end: int) -> Block:
+        """Make a block of lines; such ones later than those of the one before."""
+        return block_of(bytes(memoryview(self._buffer)[start:end]), self.number_at(start))
+
+    def number_at(self, place: int) -> int:
+        """Number of the line that begins at the place, which is not before one asked for earlier."""
+        while self._counted < place:
+            end = min(self._counted + BLOCK_BYTES, place)
+            self._number += newlines(self._buffer[self._counted : end])
+            self._counted = end
+        return self._number
+
+    def _line(self, place: int) -> tuple[int, int]:
+        end = self._buffer.find(b"\n", place, self._stop)
+        return self._buffer.rfind(b"\n", 0, place) + 1, end if end >= 0 else self._stop

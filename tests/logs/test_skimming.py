@@ -1,0 +1,116 @@
+"""Large logs are skimmed for texts a pattern requires: what is found is what reading every line finds."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from activities.logs import LogSource, patterns, reading, scan, skimming
+from activities.logs.requests import SearchRequest
+from activities.logs.selection import Selection, compile_selection
+from boundary.tools import ToolContext, ToolFailure
+from tests.logs.support import PLAIN, Logs, app
+
+PARTS = st.sampled_from(
+    [b"2024-05-01 08:00:0%d " % second for second in range(8)]
+    + [
+        b"needle",
+        b"Needle",
+        b"need\xe9le",
+        b"ne",
+        b"edle",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"\r",
+        b" ",
+        b"x" * 30,
+        "é".encode(),
+    ]
+)
+LINES = st.lists(PARTS, max_size=4).map(b"".join)
+LOGS = st.lists(LINES, min_size=1, max_size=40).flatmap(
+    lambda lines: st.sampled_from([b"\n".join(lines), b"\n".join(lines) + b"\n", b"\r\n".join(lines)])
+)
+REQUESTS = [
+    SearchRequest(source="app", text="needle"),
+    SearchRequest(source="app", pattern="needle|x{5}éx"),
+    SearchRequest(source="app", pattern=r"^\S+ \S+ needle"),
+    SearchRequest(source="app", pattern="need.le"),
+    SearchRequest(source="app", text="NEEDLE", case_sensitive=False),
+    SearchRequest(source="app", text="needle", since="2024-05-01T08:00:02", until="2024-05-01T08:00:05"),
+    SearchRequest(source="app", text="\ufffd needle"),
+    SearchRequest(source="app", pattern="needle", exclude="x"),
+]
+
+
+def answer(selection: Selection, **limits: int) -> tuple[Any, ...]:
+    """What is found in a log, small as it is, as if it were a large one or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan, "EVERY_LINE_BYTES", limits.get("every_line", 0))
+        patch.setattr(skimming, "PIECE_BYTES", limits.get("piece", 1 << 20))
+        patch.setattr(patterns, "BYTES_BETWEEN_TEXTS", limits.get("between", 1))
+        looked = scan.Scan(selection, ToolContext(stop=threading.Event(), max_raw_bytes=1 << 20))
+        try:
+            found = [
+                (hit.line, hit.stamp, block.data[hit.start : hit.end], block.is_cut(hit.line, b""))
+                for _, block, hits in looked.blocks()
+                for hit in hits
+            ]
+        except ToolFailure as failure:
+            return (failure.message,)
+        return found, looked.looked_at().lines
+
+
+@settings(max_examples=500, deadline=None)
+@given(LOGS, st.sampled_from(REQUESTS), st.sampled_from([7, 40, 150, 1 << 20]), st.sampled_from([1, 50]))
+def test_a_skimmed_log_gives_what_reading_every_line_gives(
+    log: bytes, request: SearchRequest, piece: int, between: int
+) -> None:
+    """Wherever pieces end, whatever bytes there are, and however often the texts are met."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "LINE_MAX", 100)
+        patch.setattr(reading, "_KEPT", 104)
+        path = Path(folder) / "app.log"
+        path.write_bytes(log)
+        selection = compile_selection(request, LogSource(name="app", path=path, **PLAIN))
+        assert answer(selection, piece=piece, between=between) == answer(selection, every_line=1 << 30)
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Logs:
+    """A log of 20,000 lines, with limits as if that were large."""
+    monkeypatch.setattr(scan, "EVERY_LINE_BYTES", 0)
+    lines = [
+        f"2024-05-01 0{number // 3600}:{number // 60 % 60:02}:{number % 60:02} {'needle' if number == 9999 else 'hay'}"
+        for number in range(20_000)
+    ]
+    return app(tmp_path, "\n".join(lines), **PLAIN)
+
+
+def test_few_blocks_are_made_of_a_large_log(large: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first and the last line, and the one that matches; the span of the log and the number of lines are known."""
+    made: list[str] = []
+    make = skimming.block_of
+
+    def counted(data: bytes, number: int) -> reading.Block:
+        made.append(data.decode())
+        return make(data, number)
+
+    monkeypatch.setattr(skimming, "block_of", counted)
+    result = large.search(text="needle")
+    assert [line[11:] for line in made] == ["00:00:00 hay", "02:46:39 needle", "05:33:19 hay"]
+    assert (result["matched"], result["lines"][0]["line"]) == (1, 10_000)
+    assert result["looked_at"] == {
+        "files": 1,
+        "lines": 20_000,
+        "first": "2024-05-01T00:00:00Z",
+        "last": "2024-05-01T05:33:19Z",
+        "range": "sampled",
+    }
+    assert large.search(text="needle", context=1)["lines"][0]["context"]["after"] == ["2024-05-01 02:46:40 hay"]
