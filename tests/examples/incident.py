@@ -1,6 +1,6 @@
-"""The checkout outage for its tests: its logs counted by plain Python, copies with other values, and runs.
+"""The checkout outage for its tests: what was recorded counted by plain Python, copies with other values, and runs.
 
-Nothing here uses the log tools: what a report must say is found with `re` alone.
+Nothing here uses the tools: what a report must say is found with `re` and `sqlite3` alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import gzip
 import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from temporalio.client import Client
@@ -92,11 +94,21 @@ async def follow(client: Client, settings: Settings, runbook: str) -> Finished:
 
 
 def copied(folder: Path, change: Callable[[str], str]) -> Path:
-    """Copy the incident with each log's text changed; returns the configuration to use."""
+    """Copy the incident with each text of its logs, pages and database changed; returns the configuration to use."""
     (folder / "logs").mkdir()
     for path in (EXAMPLE / "logs").iterdir():
         data = change(text_of(path)).encode()
         (folder / "logs" / path.name).write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    (folder / "knowledge").mkdir()
+    for path in (EXAMPLE / "knowledge").iterdir():
+        (folder / "knowledge" / path.name).write_text(change(path.read_text()))
+    with closing(sqlite3.connect(shutil.copy(EXAMPLE / "shop.db", folder))) as shop, shop:
+        shop.create_function("changed", 1, change)
+        shop.execute("UPDATE stock SET counted_at = changed(counted_at)")
+        shop.execute(
+            "UPDATE orders SET id = SUBSTR(changed('order ' || id), 7), "
+            "request_id = changed(request_id), ordered_at = changed(ordered_at)"
+        )
     return Path(shutil.copy(EXAMPLE / "casebound.toml", folder))
 
 
@@ -105,8 +117,19 @@ def text_of(path: Path) -> str:
     return (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
 
 
+class Order(NamedTuple):
+    """A row of the table `orders`."""
+
+    id: int
+    request_id: str
+    customer_id: int
+    sku: int
+    paid_cents: int
+    ordered_at: str
+
+
 class Facts:
-    """What the recorded logs say, counted without casebound."""
+    """What the recorded logs and tables say, counted without casebound."""
 
     @staticmethod
     def lines(*names: str) -> list[str]:
@@ -159,11 +182,26 @@ class Facts:
         return [found for report in self.reports for found in re.findall(shape, report)]
 
     @cached_property
-    def orders(self) -> list[int]:
-        """Orders of checkouts that nginx had given up on."""
-        given_up = {rid_of(line) for line in self.access if '" 504 ' in line}
-        booked = (re.search(r"\[(\w+)\] .* order=(\d+)", line) for line in self.app)
-        return sorted(int(found[2]) for found in booked if found and found[1] in given_up)
+    def unanswered(self) -> list[str]:
+        """Checkouts whose client or nginx did not wait for the answer."""
+        return [line for line in self.access if re.search(r'"POST /checkout[^"]*" (499|504) ', line)]
+
+    @cached_property
+    def orders(self) -> list[Order]:
+        """Every order of the database."""
+        return [Order(*row) for row in self.rows("SELECT * FROM orders ORDER BY id")]
+
+    @cached_property
+    def unknown_orders(self) -> list[Order]:
+        """Orders of checkouts that were not answered."""
+        unanswered = {rid_of(line) for line in self.unanswered}
+        return [order for order in self.orders if order.request_id in unanswered]
+
+    @staticmethod
+    def rows(sql: str) -> list[Any]:
+        """Rows of the database."""
+        with closing(sqlite3.connect(EXAMPLE / "shop.db")) as shop:
+            return shop.execute(sql).fetchall()
 
 
 def rid_of(line: str) -> str:
@@ -180,17 +218,22 @@ def utc_of_access(line: str) -> str:
     return f"{datetime.strptime(found[1], '%d/%b/%Y:%H:%M:%S %z').astimezone(UTC):%H:%M:%S}"
 
 
+def utc_of_job(line: str) -> str:
+    """Time of a line of the job's log as the database writes it."""
+    return f"{datetime.strptime(line[:25], '%Y-%m-%d %H:%M:%S %z').astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
 OTHER_VALUES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"\b[0-9a-f]{32}\b", lambda found: found[0][::-1]),
     (r"((?:thread id|Thread_id:|[Cc]onnection) |db_thread=)(\d+)", lambda found: f"{found[1]}{int(found[2]) + 700}"),
-    (r"\b3011(?= row lock)", lambda _: "9014"),
+    (r"\b3\d{3}(?= row lock)", lambda _: "9014"),
     (r"\brun ([12])\b", lambda found: f"run {int(found[1]) + 40}"),
     (r"\border([= ])(\d+(?:, \d+)*)", lambda found: f"order{found[1]}{_more(found[2], 5000)}"),
     (r"\bbatch_rows\b", lambda _: "chunk_size"),
     (r"\br8([67])\b", lambda found: f"r20{found[1]}"),
-    (r"(?<=[ T:])1([67])(?=:3\d:\d\d)", lambda found: f"0{found[1]}"),
+    (r"(?<=[ T:])[0 ](\d)(?=:\d\d:\d\d)", lambda found: f"1{found[1]}"),
 )
-"""Ten hours earlier, with other requests, connections, runs, orders, row locks and names."""
+"""Ten hours later, with other requests, connections, runs, orders, row locks and names."""
 
 
 def with_other_values(text: str) -> str:

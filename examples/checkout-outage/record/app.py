@@ -94,13 +94,19 @@ def search_page(conn: Connection[Any], words: str) -> str:
         return "".join(f"{name}: {sold} sold\n" for name, sold in cur.fetchall())
 
 
-def checkout(conn: Connection[Any], sku: int) -> int:
+def checkout(conn: Connection[Any], request_id: str, customer: int, sku: int) -> int:
     """Take one piece from the stock and return the order number."""
     conn.begin()
     try:
         with conn.cursor() as cur:
             cur.execute("UPDATE stock SET qty = qty - 1 WHERE sku = %s AND qty > 0", (sku,))
-            cur.execute("INSERT INTO orders (sku, ordered_at) VALUES (%s, NOW())", (sku,))
+            cur.execute("SELECT price_cents FROM product WHERE sku = %s", (sku,))
+            (price,) = cur.fetchone()
+            cur.execute(
+                "INSERT INTO orders (request_id, customer_id, sku, paid_cents, ordered_at) "
+                "VALUES (%s, %s, %s, %s, NOW())",
+                (request_id, customer, sku, price),
+            )
             order = int(cur.lastrowid)
         conn.commit()
     except BaseException:
@@ -137,15 +143,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         form = parse_qs(self.rfile.read(length).decode())
-        if self.path != "/checkout" or "sku" not in form:
+        if self.path != "/checkout" or not {"sku", "customer"} <= form.keys():
             self.answer(404, "not found\n")
             return
-        sku = int(form["sku"][0])
+        sku, customer = int(form["sku"][0]), int(form["customer"][0])
         with self.database() as conn:
             thread_id = connection_id(conn)
             started = time.monotonic()
             try:
-                order = checkout(conn, sku)
+                order = checkout(conn, self.request_id(), customer, sku)
             except pymysql.OperationalError as error:
                 spent = time.monotonic() - started
                 self.event(
@@ -172,7 +178,10 @@ class Handler(BaseHTTPRequestHandler):
             raise
 
     def event(self, level: int, text: str) -> None:
-        log.log(level, "[%s] %s", self.headers.get("X-Request-ID", "-"), text)
+        log.log(level, "[%s] %s", self.request_id(), text)
+
+    def request_id(self) -> str:
+        return self.headers.get("X-Request-ID", "-")
 
     def answer(self, status: int, body: str) -> None:
         if self.path != "/health":

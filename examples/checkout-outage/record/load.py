@@ -16,6 +16,10 @@ CHECKOUTS_PER_SECOND = 2.5
 SEARCHES_PER_SECOND = 0.4
 HEALTH_CHECK_SECONDS = 5.0
 SKUS = 3000
+CUSTOMERS = 20000
+# Share of the customers without an answer who buy again, and after how many seconds.
+BUY_AGAIN = 0.5
+BUY_AGAIN_SECONDS = (25.0, 45.0)
 # Seconds that a customer waits. Some have a bad line or no patience.
 PATIENCE = (30.0, 30.0, 30.0, 30.0, 30.0, 30.0, 7.0, 4.0)
 SEARCH_PATIENCE = (30.0, 30.0, 30.0, 0.34)
@@ -48,8 +52,8 @@ def send(
     agent: str,
     patience: float,
     body: str | None = None,
-) -> None:
-    """Send one request and leave when the client's patience ends."""
+) -> int | None:
+    """Send one request; return the status, or None after the end of the client's patience."""
     headers = {
         "Host": "shop.example",
         "User-Agent": agent,
@@ -57,11 +61,15 @@ def send(
     }
     if body is not None:
         headers["Content-Type"] = "application/x-www-form-urlencoded"
+    status = None
     conn = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
     with contextlib.suppress(OSError, http.client.HTTPException):
         conn.request(method, target, body, headers)
-        conn.getresponse().read()
+        response = conn.getresponse()
+        response.read()
+        status = response.status
     conn.close()
+    return status
 
 
 def keep_arriving(per_second: float, until: float, visit: Callable[[], None]) -> None:
@@ -74,6 +82,15 @@ def keep_arriving(per_second: float, until: float, visit: Callable[[], None]) ->
                 break
             time.sleep(max(0.0, due - time.monotonic()))
             pool.submit(visit)
+
+
+def comes_again(until: float) -> bool:
+    """Wait as a customer without an answer does before buying again; False: this one does not."""
+    pause = random.uniform(*BUY_AGAIN_SECONDS)
+    if random.random() >= BUY_AGAIN or time.monotonic() + pause >= until:
+        return False
+    time.sleep(pause)
+    return True
 
 
 def customers(port: int, seconds: float) -> None:
@@ -93,15 +110,11 @@ def customers(port: int, seconds: float) -> None:
         )
 
     def checkout() -> None:
-        send(
-            port,
-            "POST",
-            "/checkout",
-            client(),
-            random.choice(AGENTS),
-            random.choice(PATIENCE),
-            f"sku={random.randint(1, SKUS)}",
-        )
+        address, agent, patience = client(), random.choice(AGENTS), random.choice(PATIENCE)
+        basket = f"sku={random.randint(1, SKUS)}&customer={random.randint(1, CUSTOMERS)}"
+        status = send(port, "POST", "/checkout", address, agent, patience, basket)
+        if status in (None, 504) and comes_again(until):
+            send(port, "POST", "/checkout", address, agent, patience, basket)
 
     def search() -> None:
         word = random.choice(WORDS).replace(" ", "+")

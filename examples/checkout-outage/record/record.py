@@ -1,4 +1,4 @@
-"""Record the checkout outage: run the shop, let it fail, keep what it logged.
+"""Record the checkout outage: run the shop, let it fail, keep what it logged and sold.
 
 Needs nginx, mariadbd and mariadb-install-db on the machine, and pymysql for the
 Python that runs this file. Takes about six minutes. Starts its
@@ -281,6 +281,10 @@ class Recorder:
             (212, "rotation of the access log", self.rotate_access_log),
         ]
 
+    def keep_database(self, file: Path) -> None:
+        self.start_python("snapshot", "snapshot.py", f"--db-port={DB_PORT}", f"--out={file.resolve()}")
+        self.wait_for_end("snapshot", START_SECONDS)
+
     def record(self) -> None:
         started = time.monotonic()
         servers = ("mariadbd", "nginx", *APP_PORTS)
@@ -353,14 +357,15 @@ def main() -> None:
             recorder.start_servers()
             recorder.record()
             # Copied while all runs: the kept logs end as those of a live system.
-            shutil.copytree(recorder.logs, args.out, copy_function=shutil.copyfile)
+            shutil.copytree(recorder.logs, args.out / "logs", copy_function=shutil.copyfile)
+            recorder.keep_database(args.out / "shop.db")
         finally:
             try:
                 recorder.stop_all()
             finally:
                 recorder.kill_all()
-    for file in sorted(args.out.iterdir()):
-        progress.info("%8d %s", file.stat().st_size, file.name)
+    for file in sorted(args.out.rglob("*.*")):
+        progress.info("%8d %s", file.stat().st_size, file.relative_to(args.out))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
--- Users, tables and rows of the shop. record.py runs the statements one by one.
+-- Users, tables and rows of the shop. record.py runs the statements one by one. Amounts are euro cents.
 -- First drop the accounts that carry the name of this machine.
 DELETE FROM mysql.global_priv WHERE Host NOT IN ('localhost', '127.0.0.1');
 DELETE FROM mysql.proxies_priv WHERE Host NOT IN ('localhost', '127.0.0.1');
@@ -18,8 +18,12 @@ CREATE TABLE stock (
 );
 CREATE TABLE orders (
   id INT AUTO_INCREMENT PRIMARY KEY,
+  request_id CHAR(32) NOT NULL,
+  customer_id INT NOT NULL,
   sku INT NOT NULL,
-  ordered_at DATETIME NOT NULL
+  paid_cents INT NOT NULL,
+  ordered_at DATETIME NOT NULL,
+  KEY (request_id)
 );
 CREATE TABLE order_history (
   id INT PRIMARY KEY,
