@@ -6,7 +6,7 @@ Above: the workflow. Below: the `RunIndex` and the `InvocationStore`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import ValidationError
 from temporalio import activity
@@ -26,7 +26,7 @@ from activities.contracts import (
 from activities.edge import codes_only
 from activities.heartbeat import attempt, of_run
 from activities.planners.port import Planner
-from activities.stored import RunBrief
+from activities.stored import RunBrief, SourceStatus
 from boundary.contracts import AdmittedCall, Grant, ToolCallOutcome, call_error
 from boundary.errors import DuplicateToolCallId, ErrorCode, RecordExpired, RunMismatch
 from boundary.redaction import Redactor
@@ -46,6 +46,7 @@ class RunRecords:
         store_id: identity of that store.
         queues: task queues of tools that other workers run.
         redactor: masks secrets in what a planner says of a brief.
+        sources: tells, without waiting for long, which of the tools' sources there are; secrets masked.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class RunRecords:
         store_id: str,
         queues: Mapping[str, str],
         redactor: Redactor,
+        sources: Callable[[], Awaitable[tuple[SourceStatus, ...]]],
     ) -> None:
         self._registry = registry
         self._planners = planners
@@ -65,6 +67,7 @@ class RunRecords:
         self._store_id = store_id
         self._queues = queues
         self._redactor = redactor
+        self._sources = sources
 
     @activity.defn(name=OPEN_RUN)
     async def open_run(self, request: OpenRunInput) -> OpenedRun:
@@ -72,7 +75,7 @@ class RunRecords:
         with codes_only():
             async with attempt() as current:
                 request = of_run(request)
-                brief = self._brief(request)
+                brief = self._brief(request, await self._sources())
                 stored = await self._runs.open(
                     request.run_id,
                     brief.model_dump_json().encode(),
@@ -101,7 +104,7 @@ class RunRecords:
                 summary = request.result.model_dump_json().encode()
                 await self._runs.put_summary(request.result.run_id, summary, now_ms=current.now_ms())
 
-    def _brief(self, request: OpenRunInput) -> RunBrief:
+    def _brief(self, request: OpenRunInput, sources: tuple[SourceStatus, ...]) -> RunBrief:
         return RunBrief(
             run_id=request.run_id,
             workflow_id=activity.info().workflow_id or "",
@@ -109,6 +112,7 @@ class RunRecords:
             planner=request.planner,
             runbook=request.runbook,
             catalog=catalog_of(self._registry, self._queues),
+            sources=sources,
             deadline_ms=request.deadline_ms,
             expires_at_ms=request.expires_at_ms,
         )

@@ -35,6 +35,18 @@ def read_stored(model: type[_Model], text: bytes) -> _Model:
         raise RecordExpired(f"a {model.__name__} of the run's index was altered or lost") from None
 
 
+class SourceStatus(Frozen):
+    """What a look at a declared source found when the run was opened."""
+
+    kind: str
+    """Name of its tables in the settings, such as `logs`."""
+    name: str
+    available: bool
+    """False: known to be of no use at present."""
+    reason: str | None = None
+    """Why not, with what to do about it."""
+
+
 class RunBrief(Frozen):
     """What a run was asked, with what planner and what tools; stored once by `open_run`."""
 
@@ -44,6 +56,8 @@ class RunBrief(Frozen):
     planner: PlannerRef
     runbook: str | None = None
     catalog: tuple[CatalogEntry, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()
+    """What the tools look at, as it was when the run was opened."""
     deadline_ms: int
     expires_at_ms: int
 

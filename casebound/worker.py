@@ -41,6 +41,7 @@ from boundary.store import InvocationStore
 from boundary.tool_boundary import ToolBoundary
 from boundary.tools import Tool
 from casebound.settings import Settings, WorkerSettings
+from casebound.source_watch import SourceWatch
 from casebound.sources import declared_tools
 from casebound.tool_settings import configured
 from workflows.agent_run import AgentRun
@@ -161,7 +162,14 @@ async def open_worker(
     with _threads(settings.worker.threads) as pool:
         boundary = ToolBoundary(registry, store.invocations, pool, redactor=redactor)
         records = RunRecords(
-            registry, planners, store.runs, store.invocations, store.store_id, settings.tool_queues, redactor
+            registry,
+            planners,
+            store.runs,
+            store.invocations,
+            store.store_id,
+            settings.tool_queues,
+            redactor,
+            SourceWatch(settings).statuses,
         )
         activities = [
             ToolCalls(boundary, store.store_id).call,

@@ -9,7 +9,7 @@ from typing import Any
 
 from activities.contracts import BudgetLeft, CallResult, CatalogEntry, PlanInput, PlannerRef, TurnMode
 from activities.planners.port import PastTurn, Planner, Turn
-from activities.stored import RunBrief, StoredTurn
+from activities.stored import RunBrief, SourceStatus, StoredTurn
 from activities.turns import bound_turn, turn_key
 from boundary.contracts import (
     CallError,
@@ -58,6 +58,7 @@ class FakeRun:
     runbook: str | None = None
     question: str = "What is wrong?"
     catalog: tuple[CatalogEntry, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()
     past: list[PastTurn] = field(default_factory=list[PastTurn])
     records: dict[str, ToolBoundaryResult] = field(default_factory=dict[str, ToolBoundaryResult])
     read: list[str] = field(default_factory=list[str])
@@ -72,6 +73,7 @@ class FakeRun:
             planner=PlannerRef(kind="runbook", name="incident.yaml"),
             runbook=self.runbook,
             catalog=self.catalog,
+            sources=self.sources,
             deadline_ms=1_000,
             expires_at_ms=2_000,
         )

@@ -21,9 +21,9 @@ from activities.planners.runbook.progress import advance
 from activities.planners.runbook.reporting import draft_report
 from activities.planners.runbook.values import Meter, TooMuchWork, View
 from activities.planners.runbook.views import BODY_FIELDS, answered
-from activities.stored import RunBrief
+from activities.stored import RunBrief, SourceStatus
 from activities.turns import requested_results
-from boundary.contracts import InvocationStatus, JsonValue, ToolBoundaryResult, ToolCall
+from boundary.contracts import InvocationStatus, JsonObject, JsonValue, ToolBoundaryResult, ToolCall
 
 _PARSED = 16
 """Runbooks kept parsed; parsing is pure, and a turn of a large one would spend most of its time on it."""
@@ -57,7 +57,7 @@ class RunbookPlanner:
         needed = _needed(runbook, past)
         stored = _unread(past, needed) | await run.results(needed)
         try:
-            return await asyncio.to_thread(_turn, runbook, plan, run.brief.question, past, stored)
+            return await asyncio.to_thread(_turn, runbook, plan, run.brief, past, stored)
         except TooMuchWork as error:
             raise PlannerError(error.message) from None
 
@@ -70,19 +70,34 @@ def _parsed(text: str) -> Runbook:
 def _turn(
     runbook: Runbook,
     plan: PlanInput,
-    question: str,
+    brief: RunBrief,
     past: Sequence[PastTurn],
     stored: Mapping[str, ToolBoundaryResult],
 ) -> Turn:
     """Decide the turn; pure."""
     notes: list[JsonValue] = [note for given in (*(turn.notes for turn in past), plan.notes) for note in given]
-    scope = Scope({"vars": runbook.vars, "question": question, "notes": notes}, Meter())
+    names: dict[str, JsonValue] = {
+        "vars": runbook.vars,
+        "question": brief.question,
+        "notes": notes,
+        "sources": _told(brief.sources),
+    }
+    scope = Scope(names, Meter())
     made = _calls_made(past, stored)
     progress = advance(runbook, made, scope, concluding=plan.mode is not TurnMode.PLAN)
     if progress.calls:
         return Turn(calls=progress.calls)
     draft = draft_report(runbook, progress, made, scope)
     return Turn(report=draft.report, remarks=draft.remarks)
+
+
+def _told(sources: Sequence[SourceStatus]) -> JsonObject:
+    """Statuses of sources as expressions read them: `sources.logs.app.available`."""
+    told: JsonObject = {}
+    for source in sources:
+        kind: JsonObject = told.setdefault(source.kind, {})
+        kind[source.name] = {"available": source.available, "reason": source.reason or ""}
+    return told
 
 
 def _calls_made(past: Sequence[PastTurn], stored: Mapping[str, ToolBoundaryResult]) -> dict[str, View]:

@@ -16,7 +16,7 @@ from activities.planners.runbook.suggest import suggest
 from activities.planners.runbook.views import CALL_FIELDS, GROUP_FIELDS
 from boundary.contracts import JsonObject
 
-RESERVED = frozenset({"vars", "question", "notes", "steps", "item", "index"})
+RESERVED = frozenset({"vars", "question", "notes", "sources", "steps", "item", "index"})
 """Names of the scope's own."""
 
 WORDS = frozenset(
@@ -53,6 +53,7 @@ class Reach:
                 "vars",
                 "question",
                 "notes",
+                "sources",
                 "steps",
                 *(["item", "index"] if self.repeated else []),
             ]
