@@ -63,7 +63,7 @@ def test_look_behind_is_refused_with_the_limit(web: Logs, pattern: str) -> None:
 
 
 def test_the_same_search_cut_twice_is_the_same_and_says_so(tmp_path: Path) -> None:
-    """amd/gaia 2620: 3,000 rows over the cap. Whole rows are left out, and the answer says how many of how many it shows."""
+    """amd/gaia 2620: 3,000 rows over the cap. Whole rows are left out, and the answer says how many are shown."""
     rows = app(
         tmp_path, "".join(f"2024-05-01 10:00:00 row {number:04} {'x' * 80}\n" for number in range(3000)), **PLAIN
     )
