@@ -19,7 +19,7 @@ from casebound.client import start_run
 from casebound.run_list import Wanted, from_temporal
 
 RUNS = 10_000
-AT_ONCE = 50
+AT_ONCE = 20
 ROUNDS = 5
 
 
