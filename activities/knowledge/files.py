@@ -63,20 +63,22 @@ def find_documents(source: KnowledgeSource) -> Found:
     """List the source's documents.
 
     Raises:
-        ToolFailure: UPSTREAM_UNAVAILABLE, the folder is missing, cannot be read or has no document.
+        ToolFailure: UPSTREAM_UNAVAILABLE, the folder is missing, cannot be read, or has no document or too many.
     """
     files: list[KnowledgeFile] = []
     refused: list[Refused] = []
     try:
         base = source.root if source.root.is_dir() else source.root.parent
-        names = sorted(islice(_matches(source), MAX_FILES * 2))
+        names = sorted(islice(_matches(source), MAX_FILES + 1))
+        if len(names) > MAX_FILES:
+            raise unavailable(source.name, f"has more than {MAX_FILES} documents: declare it in narrower parts")
         total = 0
         for name in names:
             found = _inspect(base, name, single=source.path is not None and base != source.root)
             if isinstance(found, KnowledgeFile):
                 total += found.fingerprint[0]
-                if len(files) >= MAX_FILES or total > MAX_SOURCE_BYTES:
-                    found = Refused(_safe(name), "over the limit of 2000 documents or 64 MiB of a source: narrow it")
+                if total > MAX_SOURCE_BYTES:
+                    found = Refused(_safe(name), "over the 64 MiB of a source: declare it in narrower parts")
             if isinstance(found, KnowledgeFile):
                 files.append(found)
             elif found is not None:
