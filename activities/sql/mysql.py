@@ -107,9 +107,9 @@ class MySqlSession:
         return Watch(context, self._source.statement_timeout_s, self._kill, self._cut_off)
 
     def can_write(self) -> str | None:
-        """Say by which privileges the account can write, None: it can only read."""
+        """Say by which privileges the account, with its default role, can write, None: it can only read."""
         writing: set[str] = set()
-        for grant in self.select("SHOW GRANTS FOR CURRENT_USER"):
+        for grant in self.select("SHOW GRANTS"):
             match = re.match(r"GRANT (.+?) ON ", str(next(iter(grant.values()))))
             if match:
                 names = re.sub(r"\([^)]*\)", "", match[1]).split(",")

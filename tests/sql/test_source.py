@@ -109,6 +109,27 @@ def test_a_probe_says_what_is_there_and_warns_of_an_account_that_can_write(maria
             assert "SELECT only" in writer.warnings[0]
 
 
+def test_a_role_that_can_write_is_warned_of(maria: Place) -> None:
+    """The account itself may only read; its default role, through another one, may do more."""
+    outer, inner, user = f"{maria.name}_outer", f"{maria.name}_inner", f"'{maria.name}_r'@'%'"
+    with closing(mysql_connection(maria.admin_url)) as admin:
+        for statement in (
+            f"CREATE ROLE {inner}",
+            f"CREATE ROLE {outer}",
+            f"GRANT DELETE ON {maria.name}.* TO {inner}",
+            f"GRANT {inner} TO {outer}",
+            f"GRANT {outer} TO {user}",
+            f"SET DEFAULT ROLE {outer} FOR {user}",
+        ):
+            mysql_rows(admin, statement)
+        try:
+            [warning] = probe(source_of(maria.reader_url)).warnings
+        finally:
+            mysql_rows(admin, f"DROP ROLE {outer}")
+            mysql_rows(admin, f"DROP ROLE {inner}")
+    assert "can write (DELETE)" in warning
+
+
 def test_a_probe_of_a_file_says_how_it_is_opened(shop_file: Path) -> None:
     """A file one could write is no reason for a warning."""
     found = probe(source_of(f"sqlite:///{shop_file}"))
