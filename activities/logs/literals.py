@@ -19,6 +19,9 @@ MOST = 4
 _COMMON = " e01aostrni2d:-.lcuh5438pm79g6f,RbSNL=kyI\"CFAwO/[]vEMD_TJWxUHZ{}Pq()B@;Kj$`?G'Q*zYX"
 """Letters from the most to the least common in the five logs of Loghub-2k; any other is rarer."""
 
+_REPLACEMENT = "\ufffd"
+"""Stands for bytes that are not UTF-8, too: texts are looked for before these are replaced."""
+
 _DEEPEST = 20
 """Groups inside of groups."""
 
@@ -128,6 +131,8 @@ class _Reader:
         elif letter in "[(*+?{\n":
             raise _NotKnown
         self._place += 1
+        if letter == _REPLACEMENT:
+            return _Part()
         return _Part(exact=letter, needed=(letter,))
 
     def _group(self) -> _Part:

@@ -137,6 +137,11 @@ def block_of(data: bytes, number: int) -> Block:
     return Block(data, number, newlines(data) + 1, cut)
 
 
+def as_read(line: bytes) -> bytes:
+    r"""Return a single line as it would stand in a block; it has no `\n`."""
+    return block_of(line, 1).data
+
+
 def _as_utf8(data: bytes) -> bytes:
     try:
         data.decode()

@@ -60,8 +60,8 @@ class ScannedBlock(NamedTuple):
 class Scan:
     """One pass over a source."""
 
-    def __init__(self, selection: Selection, context: ToolContext, *, neighbours: bool = False) -> None:
-        """List the files; with `neighbours`, blocks next to those with hits are wanted, too.
+    def __init__(self, selection: Selection, context: ToolContext, *, neighbours: int = 0) -> None:
+        """List the files; so many `neighbours` of hits, lines before and after them, are wanted, too.
 
         Raises:
             ToolFailure: there are none, or they cannot be listed.
@@ -76,8 +76,9 @@ class Scan:
         self._reader = LineReader(selection.source)
         self._timeline = Timeline(self._reader, every_line=expanded_size(self._found.files) <= EVERY_LINE_BYTES)
         self._seeks = selection.source.ordered and selection.has_window and not self._timeline.every_line
+        self._neighbours = neighbours
         # A year that is only known from all lines before, and lines next to others, need all lines.
-        alone = not neighbours and not self._timeline.every_line and selection.source.time_format.has_year
+        alone = neighbours == 0 and not self._timeline.every_line and selection.source.time_format.has_year
         self._skimmed_for = selection.matcher.skimmed_for if alone else None
         self._sought = False
         self._passed_over = 0
@@ -117,15 +118,17 @@ class Scan:
         since, until = self._selection.since_us, self._selection.until_us
         outside: set[int] = set()
         for place, begin in enumerate(begins):
+            if begin is not None:
+                self._timeline.range.see(begin)
             following = begins[place + 1] if files[place].order.stem == _stem(files, place + 1) else None
-            before = since is not None and following is not None and following < since - DISORDER_US
-            after = until is not None and begin is not None and begin > until + DISORDER_US
+            before = since is not None and following is not None and following.us < since - DISORDER_US
+            after = until is not None and begin is not None and begin.us > until + DISORDER_US
             if before or after:
                 outside.add(place)
         self._passed_over = len(outside)
         return frozenset(outside)
 
-    def _first_time(self, file: LogFile) -> int | None:
+    def _first_time(self, file: LogFile) -> Stamp | None:
         self._check_stop()
         try:
             with open_log(self._selection.source, file) as opened:
@@ -160,7 +163,7 @@ class Scan:
         """Return the part of a file to read: all of it, or what a window may be in."""
         if part is None or not self._seeks:
             return 0, 0 if part is None else part.size
-        span = sought(part, self._reader, self._selection.since_us, self._selection.until_us)
+        span = sought(part, self._reader, self._selection.since_us, self._selection.until_us, self._neighbours)
         if span is None:
             return 0, part.size
         self._sought = True

@@ -55,7 +55,7 @@ class SearchLogs:
             ToolFailure: the log could not be looked at.
         """
         request, selection = self._compile(arguments)
-        scan = Scan(selection, context, neighbours=request.context > 0)
+        scan = Scan(selection, context, neighbours=request.context)
         page = Page(
             newest=request.order == "newest", offset=request.offset, limit=request.limit, context=request.context
         )

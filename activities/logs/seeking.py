@@ -6,6 +6,7 @@ pieces of a file, halving what is left; where their times are not in order, it s
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from activities.logs.files import Part
 from activities.logs.lines import LineReader
 from activities.logs.moments import SECOND
 from activities.logs.patterns import line_bounds
-from activities.logs.reading import read_blocks
+from activities.logs.reading import BOM, as_read, newlines, read_blocks
 from activities.logs.timestamps import Stamp
 
 DISORDER_US = 3600 * SECOND
@@ -36,16 +37,16 @@ class Span(NamedTuple):
     first: Stamp
     """Time of the file's first entry."""
     last: Stamp
-    """Time of an entry near its end."""
+    """Time of its last entry."""
 
 
-def first_time(read: Callable[[int], bytes], reader: LineReader) -> int | None:
-    """Return the time of a file's first entry, in microseconds; None: it is not near the beginning."""
+def first_time(read: Callable[[int], bytes], reader: LineReader) -> Stamp | None:
+    """Return the time of a file's first entry; None: it is not near the beginning."""
     for block in islice(read_blocks(read, PIECE_BYTES), 1):
         for start, _ in line_bounds(block.data):
             stamp = reader.time(block.data, start)
             if stamp is not None:
-                return stamp.us
+                return stamp
     return None
 
 
@@ -54,19 +55,22 @@ class _Entry(NamedTuple):
     stamp: Stamp
 
 
-def sought(part: Part, reader: LineReader, since: int | None, until: int | None) -> Span | None:
-    """Return the part that holds all entries of the window, in microseconds; None: the whole file has to be read."""
+def sought(part: Part, reader: LineReader, since: int | None, until: int | None, neighbours: int = 0) -> Span | None:
+    """Return the part that holds all entries of the window, in microseconds, and so many lines before and after them.
+
+    None: the whole file has to be read.
+    """
     file = _File(part, reader)
-    first, last = file.entry_at(0), file.entry_at(max(part.size - PIECE_BYTES, 0))
+    first, last = file.entry_at(0), file.last_entry()
     if first is None or last is None:
         return None
     start, end = 0, part.size
     if since is not None:
         before = file.latest_before(since - DISORDER_US)
-        start = 0 if before is None else before.offset
+        start = 0 if before is None else file.lines_before(before.offset, neighbours)
     if until is not None:
         after = file.earliest_from(until + DISORDER_US)
-        end = part.size if after is None else after.offset
+        end = part.size if after is None else file.lines_after(after.offset, neighbours)
     return Span(start, max(start, end), first.stamp, last.stamp) if file.in_order else None
 
 
@@ -91,12 +95,27 @@ class _File:
 
     def entry_at(self, offset: int) -> _Entry | None:
         """The first entry that begins at the offset or after it; None: there is none nearby."""
-        for start, line in self._lines_from(offset):
-            stamp = self._read(line, 0)
-            if stamp is not None:
-                self._seen[start] = stamp.us
-                return _Entry(start, stamp)
-        return None
+        return next(self._entries_from(offset), None)
+
+    def last_entry(self) -> _Entry | None:
+        """The last entry; None: there is none nearby the end."""
+        found = deque(self._entries_from(max(self._part.size - PIECE_BYTES, 0)), maxlen=1)
+        return found.pop() if found else None
+
+    def lines_before(self, offset: int, lines: int) -> int:
+        """Where an entry begins so many lines, or some more, before an offset; if that is not nearby, the beginning."""
+        if lines == 0:
+            return offset
+        for distance in (PIECE_BYTES, FAR_BYTES):
+            entry = self.entry_at(offset - distance) if distance < offset else None
+            if entry is not None and newlines(self._part.at(entry.offset, max(offset - entry.offset, 0))) >= lines:
+                return entry.offset
+        return 0
+
+    def lines_after(self, offset: int, lines: int) -> int:
+        """Where so many lines that begin at an offset end; if that is not nearby, the end."""
+        starts = (start for start, _ in self._lines_from(offset))
+        return next(islice(starts, lines, None), self._part.size)
 
     def latest_before(self, us: int) -> _Entry | None:
         """The latest entry, or one a little before it, that is older than the time."""
@@ -118,6 +137,13 @@ class _File:
                 # Without an entry up to the end, as inside of the last one, its begin is before.
                 newer, high = entry or newer, middle
         return older, newer
+
+    def _entries_from(self, offset: int) -> Iterator[_Entry]:
+        for start, line in self._lines_from(offset):
+            stamp = self._read(as_read(line.removeprefix(BOM) if start == 0 else line), 0)
+            if stamp is not None:
+                self._seen[start] = stamp.us
+                yield _Entry(start, stamp)
 
     def _lines_from(self, offset: int) -> Iterator[tuple[int, bytes]]:
         """Lines that begin at the offset or after it, with their places, up to `FAR_BYTES`."""

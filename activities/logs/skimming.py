@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from activities.logs.files import Part
-from activities.logs.reading import BLOCK_BYTES, BOM, Block, block_of, newlines, read_blocks
+from activities.logs.reading import BLOCK_BYTES, BOM, Block, as_read, block_of, newlines, read_blocks
 
 PIECE_BYTES = 4 * 1024 * 1024
 """Read at once, into memory that is used again: new memory for each block costs as much as reading."""
@@ -61,14 +61,16 @@ class _Piece:
             if place < done:
                 continue
             start, end = self._line(place)
-            while start > done and not self._timed(bytes(memoryview(self._buffer)[start:end]), 0):
-                start = self._buffer.rfind(b"\n", 0, start - 1) + 1
+            stop = end
+            while start > done and not self._timed(as_read(self._copied(start, stop)), 0):
+                stop = start - 1
+                start = self._buffer.rfind(b"\n", 0, stop) + 1
             yield start, end
             done = end + 1
 
     def block(self, start: int, end: int) -> Block:
         """Make a block of lines; such ones later than those of the one before."""
-        return block_of(bytes(memoryview(self._buffer)[start:end]), self.number_at(start))
+        return block_of(self._copied(start, end), self.number_at(start))
 
     def number_at(self, place: int) -> int:
         """Number of the line that begins at the place, which is not before one asked for earlier."""
@@ -77,6 +79,9 @@ class _Piece:
             self._number += newlines(self._buffer[self._counted : end])
             self._counted = end
         return self._number
+
+    def _copied(self, start: int, end: int) -> bytes:
+        return bytes(memoryview(self._buffer)[start:end])
 
     def _line(self, place: int) -> tuple[int, int]:
         end = self._buffer.find(b"\n", place, self._stop)

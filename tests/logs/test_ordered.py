@@ -113,3 +113,33 @@ def test_where_no_entry_is_found_for_long_the_file_is_read(tmp_path: Path) -> No
     for since in ("2024-05-01T01:00:00", "2024-05-01T04:30:00"):
         same(tools[0], tools[1], since=since, text="entry", until=None)
         same(tools[0], tools[1], since=since, text="y", limit=5)
+
+
+@pytest.mark.parametrize("pieces", [60, 200, 1000])
+def test_lines_around_a_hit_are_read_though_they_are_far_from_the_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    """As where nothing was logged for hours before and after."""
+    monkeypatch.setattr(seeking, "PIECE_BYTES", pieces)
+    moments = [START + timedelta(hours=3 * number) for number in range(100)]
+    log = "\n".join(f"{moment:%Y-%m-%d %H:%M:%S} entry {number}" for number, moment in enumerate(moments))
+    tools = [app(tmp_path, log, ordered=ordered) for ordered in (True, False)]
+    for moment in moments[::7]:
+        window = {"since": moment.isoformat(), "until": (moment + timedelta(minutes=1)).isoformat()}
+        assert same(tools[0], tools[1], context=5, **window)["sought"]
+
+
+def test_the_span_of_the_log_is_known_though_little_is_read(tmp_path: Path) -> None:
+    """The first line after a byte order mark, the very last one, files that are passed over."""
+    log = [f"{START + timedelta(hours=number):%Y-%m-%d %H:%M:%S} entry {number}" for number in range(300)]
+    (tmp_path / "app.log.1").write_text("\ufeff" + "\n".join(log[:150]))
+    (tmp_path / "app.log").write_text("\n".join(log[150:]))
+    window = {"since": "2024-05-09T00:00:00", "until": "2024-05-09T03:00:00"}
+    for place, last in (("path", "2024-05-13T11:00:00Z"), ("glob", "2024-05-13T11:00:00Z")):
+        name = tmp_path / ("app.log" if place == "path" else "app.log*")
+        tools = logs(LogSource(name="app", ordered=True, **{place: str(name)}, **PLAIN))
+        looked_at = tools.search(**window)["looked_at"]
+        first = "2024-05-07T06:00:00Z" if place == "path" else "2024-05-01T00:00:00Z"
+        assert (looked_at["first"], looked_at["last"], looked_at["sought"]) == (first, last, True)
+    old = logs(LogSource(name="app", ordered=True, path=tmp_path / "app.log.1", **PLAIN))
+    assert old.search(since="2024-05-06")["looked_at"]["first"] == "2024-05-01T00:00:00Z"

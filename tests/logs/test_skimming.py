@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from activities.logs import LogSource, patterns, reading, scan, skimming
+from activities.logs.lines import LineReader
 from activities.logs.requests import SearchRequest
 from activities.logs.selection import Selection, compile_selection
 from boundary.tools import ToolContext, ToolFailure
@@ -114,3 +115,46 @@ def test_few_blocks_are_made_of_a_large_log(large: Logs, monkeypatch: pytest.Mon
         "range": "sampled",
     }
     assert large.search(text="needle", context=1)["lines"][0]["context"]["after"] == ["2024-05-01 02:46:40 hay"]
+
+
+def test_a_log_whose_lines_have_no_times_is_read_in_linear_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way back to a line with a time looks at each line alone."""
+    monkeypatch.setattr(scan, "EVERY_LINE_BYTES", 0)
+    looked_at = 0
+    has_time = LineReader.has_time
+
+    def counted(reader: LineReader, data: bytes, start: int) -> bool:
+        nonlocal looked_at
+        looked_at += len(data)
+        return has_time(reader, data, start)
+
+    monkeypatch.setattr(LineReader, "has_time", counted)
+    log = "\n".join(["\tat somewhere"] * 2000)
+    assert app(tmp_path, log, **PLAIN).search(text="needle")["matched"] == 0
+    assert 0 < looked_at <= len(log)
+
+
+@pytest.mark.parametrize("text", ["\ufffd", "e\ufffdn", "\ufffd needle"])
+def test_what_stands_for_bytes_that_are_not_utf8_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """As it was shown, though the file does not hold it."""
+    monkeypatch.setattr(scan, "EVERY_LINE_BYTES", 0)
+    time = b"2024-05-01 08:00:00 "
+    log = time + b"first\n" + time + b"here\xe9needle \xff needle\n" + time + b"last"
+    assert app(tmp_path, log, **PLAIN).search(text=text)["matched"] == 1
+
+
+def test_a_line_too_long_to_be_json_has_the_time_of_the_line_before(tmp_path: Path) -> None:
+    """In a large log as in a small one."""
+    lines = [f'{{"time": "2024-05-01 08:00:0{second}", "text": "hay"}}' for second in range(8)]
+    lines[5] = lines[5].replace("hay", "needle" + "x" * reading.LINE_MAX)
+    path = tmp_path / "app.log"
+    path.write_text("\n".join(lines))
+    source = LogSource(name="app", path=path, format="json", timestamp_field="time", **PLAIN)
+    selection = compile_selection(SearchRequest(source="app", text="needle", since="2024-05-01T08:00:04"), source)
+    found = answer(selection, between=1 << 20)
+    assert [stamp.written for _, stamp, _, _ in found[0]] == [b"2024-05-01 08:00:04"]
+    assert found == answer(selection, every_line=1 << 30)
