@@ -47,7 +47,7 @@ _MASKS: tuple[tuple[bytes, re.Pattern[bytes], str], ...] = (
     ),
     (b"<num>", re.compile(rb"\d+(?:[.,:]\d+)*"), r"\d+(?:[.,:]\d+)*"),
 )
-_PATTERNS = {mask: pattern for mask, _, pattern in _MASKS} | {ANY: r"\S+"}
+_PATTERNS = {mask: pattern for mask, _, pattern in _MASKS} | {ANY: "[^ ]*"}
 _MASK = re.compile(b"|".join(re.escape(mask) for mask in _PATTERNS))
 
 Seen = TypeVar("Seen")

@@ -111,3 +111,11 @@ def test_every_line_has_one_template_whatever_it_holds(lines: list[bytes]) -> No
     found = [miner.find(text, None) for text in texts]
     for line, template in zip(lines, found, strict=True):
         assert template is found[lines.index(line)]
+
+
+@pytest.mark.parametrize("lines", [["a  b c", "a x b c"], ["a x\ty c", "a z c"]])
+def test_a_pattern_finds_also_words_that_are_empty_or_hold_tabs(tmp_path: Path, lines: list[str]) -> None:
+    """Words are what is between blanks."""
+    tools = app(tmp_path, "\n".join(f"2024-05-01 08:00:00 {line}" for line in lines))
+    for kind in tools.project("log_templates", source="app").agent_result["templates"]:
+        assert tools.search(pattern=kind["pattern"])["matched"] >= kind["count"]
