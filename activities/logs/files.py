@@ -145,7 +145,7 @@ def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
 
     Raises:
         Vanished: it is gone.
-        ToolFailure: it cannot be read, or is of a kind that is not read.
+        ToolFailure: it cannot be read, or is of a kind that is not read; also later, when it becomes shorter.
     """
     try:
         # No wait for a writer should it have become a pipe, no step outside should it have become a link.
@@ -163,17 +163,8 @@ def open_log(source: LogSource, file: LogFile) -> Generator[Opened]:
                     f"{_where(source.name, file.name)} is {kind}: only plain text, gzip and zstd are read"
                 )
         form = compression_of(magic)
-        read = _up_to(size, raw.read) if form is None else form.reader(raw)
-
-        def at(offset: int, count: int) -> bytes:
-            wanted = min(count, size - offset)
-            return _guarded(source, file, lambda: os.pread(descriptor, wanted, offset)) if wanted > 0 else b""
-
-        def into(memory: memoryview, offset: int) -> int:
-            wanted = memory[: max(size - offset, 0)]
-            return _guarded(source, file, lambda: os.preadv(descriptor, [wanted], offset)) if wanted else 0
-
-        part = Part(size, at, into) if form is None else None
+        read = _up_to(size, raw.read, _shortened(source, file)) if form is None else form.reader(raw)
+        part = _part_of(source, file, descriptor, size) if form is None else None
         yield Opened(lambda count: _guarded(source, file, lambda: read(count), form), part)
 
 
@@ -225,12 +216,37 @@ def _order(name: str) -> Order:
     return Order(generation["stem"], False, int(date) if count is None else -int(count))
 
 
-def _up_to(size: int, read: Callable[[int], bytes | None]) -> Callable[[int], bytes]:
+def _part_of(source: LogSource, file: LogFile, descriptor: int, size: int) -> Part:
+    def at(offset: int, count: int) -> bytes:
+        wanted = min(count, size - offset)
+        if wanted <= 0:
+            return b""
+        chunk = _guarded(source, file, lambda: os.pread(descriptor, wanted, offset))
+        if not chunk:
+            raise _shortened(source, file)
+        return chunk
+
+    def into(memory: memoryview, offset: int) -> int:
+        wanted = memory[: max(size - offset, 0)]
+        if not wanted:
+            return 0
+        count = _guarded(source, file, lambda: os.preadv(descriptor, [wanted], offset))
+        if count == 0:
+            raise _shortened(source, file)
+        return count
+
+    return Part(size, at, into)
+
+
+def _up_to(size: int, read: Callable[[int], bytes | None], shortened: ToolFailure) -> Callable[[int], bytes]:
     left = size
 
     def bounded(count: int) -> bytes:
         nonlocal left
-        chunk = read(min(count, left)) or b""
+        wanted = min(count, left)
+        chunk = read(wanted) or b""
+        if wanted and not chunk:
+            raise shortened
         left -= len(chunk)
         return chunk
 
@@ -253,6 +269,11 @@ def _failure(source: str, name: str, error: OSError) -> ToolFailure:
     reason = (error.strerror or type(error).__name__).lower()
     retryable = not isinstance(error, (PermissionError, FileNotFoundError, NotADirectoryError))
     return ToolFailure(f"{_where(source, name)} cannot be read: {reason}", retryable=retryable)
+
+
+def _shortened(source: LogSource, file: LogFile) -> ToolFailure:
+    message = f"{_where(source.name, file.name)} became shorter while it was read; ask again"
+    return ToolFailure(message, retryable=True)
 
 
 def _where(source: str, name: str) -> str:

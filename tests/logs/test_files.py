@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.logs import LogSource
+from activities.logs import LogSource, scan, skimming
 from boundary.tools import ToolFailure
 from tests.logs.support import COMPRESS, PLAIN, Logs, app, logs
 
@@ -36,6 +36,17 @@ class RemovesWhenLookedAt:
     def is_set(self) -> bool:
         for path in self._paths:
             path.unlink(missing_ok=True)
+        return False
+
+
+class EmptiesWhenLookedAt:
+    """A stop flag that never says stop, and empties a file when a scan first looks at it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def is_set(self) -> bool:
+        self._path.write_bytes(b"")
         return False
 
 
@@ -203,3 +214,16 @@ def test_a_file_that_may_not_be_read_is_a_failure(tmp_path: Path, request: pytes
         tools.search()
     assert not failure.value.retryable
     assert tools.list()["sources"][0]["problem"] == failure.value.message
+
+
+@pytest.mark.parametrize("every_line", [0, 1 << 30])
+def test_a_file_that_becomes_shorter_is_no_file_without_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_line: int
+) -> None:
+    """As when a log is copied and emptied: what was not read may have held it."""
+    monkeypatch.setattr(scan, "EVERY_LINE_BYTES", every_line)
+    monkeypatch.setattr(skimming, "PIECE_BYTES", 100_000)
+    tools = app(tmp_path, LINE.format("hay") * 50_000 + LINE.format("needle"))
+    with pytest.raises(ToolFailure, match=r"app\.log became shorter while it was read; ask again") as failure:
+        tools.raw("search_logs", source="app", text="needle", stop=EmptiesWhenLookedAt(tmp_path / "app.log"))
+    assert failure.value.retryable
