@@ -117,6 +117,8 @@ def _blocks(opened: Opened, whole: bool) -> Iterator[Block]:
     end = head.rfind(b"\n")
     yield from read_blocks(io.BytesIO(head[:end] if end >= 0 else head).read)
     if opened.part is not None:
-        tail = opened.part.at(max(opened.part.size - END_BYTES, 0), END_BYTES)
+        # Lines of the head are not seen twice; the byte before tells where the next one begins.
+        seen = end if end >= 0 else len(head)
+        tail = opened.part.at(max(opened.part.size - END_BYTES, seen), END_BYTES)
         start = tail.find(b"\n")
         yield from read_blocks(io.BytesIO(tail[start + 1 :]).read)

@@ -125,6 +125,10 @@ def _check_place(source: LogSource) -> None:
         raise ValueError("`path` is empty: name the file")
     if source.glob is not None and not split_glob(source.glob)[1]:
         raise ValueError(f"`glob` {source.glob!r} has no wildcard: use `path` for a single file")
+    if source.glob is not None and any("**" in part and part != "**" for part in Path(source.glob).parts):
+        raise ValueError(
+            f"`glob` {source.glob!r}: `**` stands for folders, alone between slashes, as in `logs/**/*.log`"
+        )
 
 
 def _check_time(source: LogSource) -> None:

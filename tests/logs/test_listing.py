@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from activities.logs import LogSource
+import pytest
+
+from activities.logs import LogSource, sample
 from boundary.strict_json import dump
 from tests.logs.support import PLAIN, app, logs
 
@@ -69,3 +71,17 @@ def test_many_files_are_cut_to_the_budget(tmp_path: Path) -> None:
     assert projection.agent_result["truncated"]
     assert projection.agent_result["sources"][0]["files_total"] == 300
     assert len(tools.list()["sources"][0]["files"]) == 100
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(("lines", "checked"), [(1, 1), (10, 10), (14, 14), (100, 16)])
+def test_no_line_of_a_sample_is_checked_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int, checked: int, end: str
+) -> None:
+    """Of a small file beside large ones, or one a little larger than both its ends."""
+    monkeypatch.setattr(sample, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(sample, "END_BYTES", 205)
+    log = "\n".join(f"2024-05-01 08:00:00 {number:03}" for number in range(lines)) + end
+    [source] = app(tmp_path, log).list()["sources"]
+    assert source["lines_checked"] == checked
+    assert source["parsable"] == 1.0

@@ -18,6 +18,7 @@ from tests.logs.support import PLAIN
         ({}, "exactly one of `path` and `glob`"),
         ({"path": "a.log", "glob": "*.log"}, "exactly one of `path` and `glob`"),
         ({"glob": "a.log"}, "no wildcard"),
+        ({"glob": "logs/**.log"}, r"`\*\*` stands for folders, alone between slashes"),
         ({"path": "a.log", "zone": None}, "`zone` is missing"),
         ({"path": "a.log", "zone": "Nowhere"}, "no time zone 'Nowhere'"),
         ({"path": "a.log", "timestamp": "%b %d %H:%M:%S"}, "`year` is missing"),
