@@ -111,30 +111,35 @@ class Scan:
         self._check_looked()
 
     def _outside(self) -> frozenset[int]:
-        """Places of files that have no entry of the window: the next one begins before it, or they begin after it."""
+        """Places of files that have no entry of the window: they begin after it, or the next one begins before it.
+
+        Plain files of the second kind are sought nevertheless: that costs little, and `worker.1` and `worker.2` may be
+        no rotated set.
+        """
         if not self._seeks:
             return frozenset()
-        files, begins = self._found.files, [self._first_time(file) for file in self._found.files]
+        files, starts = self._found.files, [self._start(file) for file in self._found.files]
         since, until = self._selection.since_us, self._selection.until_us
         outside: set[int] = set()
-        for place, begin in enumerate(begins):
+        for place, (begin, sought_in) in enumerate(starts):
             if begin is not None:
                 self._timeline.range.see(begin)
-            following = begins[place + 1] if files[place].order.stem == _stem(files, place + 1) else None
-            before = since is not None and following is not None and following.us < since - DISORDER_US
+            following = starts[place + 1][0] if files[place].order.stem == _stem(files, place + 1) else None
+            past = since is not None and following is not None and following.us < since - DISORDER_US
             after = until is not None and begin is not None and begin.us > until + DISORDER_US
-            if before or after:
+            if after or (past and not sought_in):
                 outside.add(place)
         self._passed_over = len(outside)
         return frozenset(outside)
 
-    def _first_time(self, file: LogFile) -> Stamp | None:
+    def _start(self, file: LogFile) -> tuple[Stamp | None, bool]:
+        """Time of a file's first entry, and whether windows can be sought in the file."""
         self._check_stop()
         try:
             with open_log(self._selection.source, file) as opened:
-                return first_time(opened.read, self._reader)
+                return first_time(opened.read, self._reader), opened.part is not None
         except Vanished:
-            return None
+            return None, True
 
     def _read(self, place: int, opened: Opened) -> Iterator[ScannedBlock]:
         before = self.matched

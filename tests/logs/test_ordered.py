@@ -143,3 +143,14 @@ def test_the_span_of_the_log_is_known_though_little_is_read(tmp_path: Path) -> N
         assert (looked_at["first"], looked_at["last"], looked_at["sought"]) == (first, last, True)
     old = logs(LogSource(name="app", ordered=True, path=tmp_path / "app.log.1", **PLAIN))
     assert old.search(since="2024-05-06")["looked_at"]["first"] == "2024-05-01T00:00:00Z"
+
+
+def test_plain_files_that_only_look_like_a_rotated_set_are_read(tmp_path: Path) -> None:
+    """Two workers that write at the same time."""
+    for worker in (1, 2):
+        log = "\n".join(f"{START + timedelta(hours=number):%Y-%m-%d %H:%M:%S} by {worker}" for number in range(100))
+        (tmp_path / f"worker.{worker}").write_text(log)
+    ordered, plain = (
+        logs(LogSource(name="app", glob=f"{tmp_path}/worker.*", ordered=ordered, **PLAIN)) for ordered in (True, False)
+    )
+    assert "files_outside" not in same(ordered, plain, since="2024-05-03", limit=500)
