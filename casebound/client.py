@@ -12,6 +12,7 @@ import os
 import re
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from boundary.contracts import shorten
 from boundary.errors import CaseboundError
 from casebound import search_attributes
 from casebound.cli_durations import format_duration
+from workflows.attributes import STARTED
 
 _Answer = TypeVar("_Answer")
 
@@ -73,7 +75,9 @@ class FoundRun:
     """Of the current execution."""
     question: str
     started_at: datetime
+    """When the chain's first execution started."""
     closed_at: datetime | None
+    task_queue: str
 
     @property
     def running(self) -> bool:
@@ -229,16 +233,23 @@ async def _describe(client: Client, workflow_id: str) -> FoundRun | None:
         raise
     if described.workflow_type != WORKFLOW_TYPE:
         return None
-    info = described.raw_description.workflow_execution_info
+    info, memo = described.raw_description.workflow_execution_info, await described.memo()
     return FoundRun(
         workflow_id=described.id,
         run_id=info.first_run_id or described.run_id,
         status=described.status,
         # The executions a long run goes on in have no summary, but its memo.
-        question=await described.static_summary() or (await described.memo()).get("question", ""),
-        started_at=described.start_time,
+        question=await described.static_summary() or memo.get("question", ""),
+        started_at=first_start(memo, described.start_time),
         closed_at=described.close_time,
+        task_queue=described.task_queue,
     )
+
+
+def first_start(memo: Mapping[str, Any], start: datetime) -> datetime:
+    """When a run started: an execution that it goes on in has it in its memo, and a start of its own."""
+    started_ms = memo.get(STARTED)
+    return start if started_ms is None else datetime.fromtimestamp(started_ms / 1000, UTC)
 
 
 def _details(request: RunInput, planner: str, source: str) -> str:

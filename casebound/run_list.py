@@ -18,7 +18,7 @@ from boundary.contracts import Frozen
 from boundary.errors import CaseboundError
 from boundary.run_index import RunIndex
 from casebound import search_attributes
-from casebound.client import WORKFLOW_TYPE
+from casebound.client import WORKFLOW_TYPE, first_start
 from workflows.attributes import FIRST_RUN, OUTCOME, OWNER, VERDICT
 
 PAGE = 1000
@@ -65,9 +65,12 @@ async def from_temporal(client: Client, wanted: Wanted) -> AsyncGenerator[Listed
         NotFilterable: a filter needs a search attribute that the server does not have.
         RPCError: Temporal does not answer.
     """
-    query = await _query(client, wanted)
+    since = None if wanted.since is None else datetime.now(UTC) - wanted.since
+    query = await _query(client, wanted, since)
     async for execution in client.list_workflows(query, page_size=PAGE):
         run = await _listed(execution)
+        if since is not None and run.started_at is not None and run.started_at < since:
+            continue  # a run that went on in another execution since
         if wanted.owner in ("", run.owner) and wanted.outcome in ("", run.outcome) and _says(run.question, wanted):
             yield run
 
@@ -95,7 +98,7 @@ def _says(question: str, wanted: Wanted) -> bool:
     return wanted.text.casefold() in question.casefold()
 
 
-async def _query(client: Client, wanted: Wanted) -> str:
+async def _query(client: Client, wanted: Wanted, since: datetime | None) -> str:
     # Executions that went on in another one are no runs of their own.
     parts = [f"WorkflowType = '{WORKFLOW_TYPE}'", "ExecutionStatus != 'ContinuedAsNew'"]
     known = await search_attributes.known(client) if wanted.outcome or wanted.owner else ()
@@ -108,8 +111,8 @@ async def _query(client: Client, wanted: Wanted) -> str:
             parts.append(f"{key.name} = '{value}'")
     if wanted.running:
         parts.append("ExecutionStatus = 'Running'")
-    if wanted.since is not None:
-        parts.append(f"StartTime >= '{(datetime.now(UTC) - wanted.since).isoformat()}'")
+    if since is not None:
+        parts.append(f"StartTime >= '{since.isoformat()}'")
     return " AND ".join(parts)
 
 
@@ -124,6 +127,6 @@ async def _listed(execution: WorkflowExecution) -> ListedRun:
         status=status.name.lower(),
         outcome=attributes.get(OUTCOME),
         verdict=attributes.get(VERDICT),
-        started_at=execution.start_time,
+        started_at=first_start(memo, execution.start_time),
         ended_at=execution.close_time,
     )

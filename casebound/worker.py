@@ -79,6 +79,7 @@ LIGHT_MODULES = (
     "workflows.failures",
     "workflows.holding",
     "workflows.marks",
+    "workflows.recent_calls",
     "workflows.run_state",
     "workflows.steered",
     "workflows.steering",

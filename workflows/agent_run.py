@@ -37,7 +37,7 @@ from activities.contracts import (
 )
 from boundary.report import Verdict
 from workflows import activity_calls
-from workflows.attributes import FIRST_RUN, OUTCOME, VERDICT
+from workflows.attributes import FIRST_RUN, OUTCOME, STARTED, VERDICT
 from workflows.budget import Ledger
 from workflows.carrying import next_input, take_over
 from workflows.clock import now_ms
@@ -86,7 +86,8 @@ class AgentRun(SteeredRun):
             await self._leave_summary(await conducting or self._close(CANCELLED, CheckedReport()))
             raise
         if result is None:
-            workflow.continue_as_new(next_input(self._state), memo={**workflow.memo(), FIRST_RUN: self._state.run_id})
+            begun = {FIRST_RUN: self._state.run_id, STARTED: self._state.started_ms}
+            workflow.continue_as_new(next_input(self._state), memo={**workflow.memo(), **begun})
         return result
 
     async def _conduct(self) -> RunResult | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from activities.contracts import CarriedRun, RunInput, SpentBudget
 from workflows.budget import Ledger
 from workflows.marks import MARK_CHARS
+from workflows.recent_calls import RecentCalls
 from workflows.run_state import RunState
 
 REFUSED_MAX = 5000
@@ -48,7 +49,7 @@ def next_input(state: RunState) -> RunInput:
         ),
         calls=tuple(f"{mark} {digest}" if digest else mark for mark, digest in state.digests.items()),
         refused="".join(refused),
-        recent=state.recent,
+        recent=state.recent.calls,
         listed=tuple(state.listed),
         failed=tuple(state.failed),
         failed_more=state.failed_more,
@@ -70,7 +71,7 @@ def take_over(state: RunState, carried: CarriedRun) -> None:
     state.ledger = _ledger(state.ledger, carried.budget)
     state.digests = dict(_call(line) for line in carried.calls)
     state.seen = state.digests.keys() | set(_marks(carried.refused))
-    state.recent = dict(carried.recent)
+    state.recent = RecentCalls(dict(carried.recent))
     state.listed, state.failed = list(carried.listed), list(carried.failed)
     state.failed_more, state.unsettled = carried.failed_more, carried.unsettled
     state.shown.extend(carried.shown)

@@ -25,13 +25,11 @@ from workflows.admission import Gate, Repetition, legal_id, tool_label
 from workflows.budget import Ledger
 from workflows.conclusion import LISTED_MAX, gather_until_ms
 from workflows.marks import call_mark, id_mark
+from workflows.recent_calls import RecentCalls
 from workflows.summaries import short_arguments
 
 SHOWN_CALLS = 20
 """Latest calls in progress and current details."""
-
-RECENT_MAX = 256
-"""Latest READY calls that a repetition is recognised of; a continued run carries their ids."""
 
 Phase = Literal["opening", "planning", "calling", "checking", "closing", "closed"]
 
@@ -74,7 +72,7 @@ class RunState:
     """Marks of the legal ids requested in this run, refused ones among them."""
     digests: dict[str, str | None] = field(default_factory=dict)
     """Record digest of each admitted call, by its id's mark; None while it is not settled for sure."""
-    recent: dict[str, RecentCall] = field(default_factory=dict)
+    recent: RecentCalls = field(default_factory=RecentCalls)
     """READY calls by their mark: what would be a repetition."""
     listed: list[ListedCall] = field(default_factory=list)
     failed: list[FailedCall] = field(default_factory=list)
@@ -119,7 +117,7 @@ class RunState:
             ledger=self.ledger,
             tools=self.tools,
             seen=self.seen,
-            recent=self.recent,
+            recent=self.recent.calls,
             repeat_window_ms=self.repeat_window_ms,
             now_ms=now_ms,
             deadline_ms=self.gather_ms,
@@ -147,7 +145,7 @@ class RunState:
 
     def repeat(self, call: ToolCall, first: Repetition) -> CallResult:
         """Note a call that repeats one; its result names the first call, which is what may be cited."""
-        self.recent[first.mark] = first.call.model_copy(update={"repeated": True})
+        self.recent.repeated(first.mark)
         self._show(call, state="repeated", evidence_status=first.call.evidence_status)
         return CallResult(evidence_status=first.call.evidence_status, stored=False, repeats=first.call.tool_call_id)
 
@@ -179,17 +177,11 @@ class RunState:
 
     def _remember(self, call: ToolCall, call_id: str, outcome: ToolCallOutcome, now_ms: int) -> None:
         """Keep what would be repeated; what is older than the window may be asked again."""
-        oldest = now_ms - self.repeat_window_ms
-        for mark in [mark for mark, kept in self.recent.items() if kept.ready_ms < oldest]:
-            del self.recent[mark]
+        self.recent.forget_before(now_ms - self.repeat_window_ms)
         mark = call_mark(tool_label(call), call.arguments)
         if mark is not None and self.repeat_window_ms and outcome.status is InvocationStatus.READY:
-            self.recent.pop(mark, None)
-            self.recent[mark] = RecentCall(
-                tool_call_id=call_id, ready_ms=now_ms, evidence_status=outcome.evidence_status
-            )
-            if len(self.recent) > RECENT_MAX:
-                del self.recent[next(iter(self.recent))]
+            kept = RecentCall(tool_call_id=call_id, ready_ms=now_ms, evidence_status=outcome.evidence_status)
+            self.recent.remember(mark, kept)
 
     def progress(self) -> RunProgress:
         """Answer the `progress` query."""

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
+from activities.contracts import RunOutcome
 from casebound.cli_errors import Exit, UsageError, say
 from casebound.cli_text import Line, one_line
 from casebound.commands.output import print_lines
@@ -32,7 +33,13 @@ class RunsOptions:
 
 
 async def runs(options: RunsOptions) -> int:
-    """Print the runs, newest first, one a line or as one JSON object."""
+    """Print the runs, newest first, one a line or as one JSON object.
+
+    Raises:
+        UsageError: there is no such outcome.
+    """
+    if options.wanted.outcome and options.wanted.outcome not in set(RunOutcome):
+        raise UsageError(f"no outcome {options.wanted.outcome!r}: a run ends as {', '.join(RunOutcome)}")
     async with open_session(load_settings(options.config), serve=False) as session:
         listed: list[ListedRun] = []
         try:

@@ -110,7 +110,6 @@ class _Steering:
 
     session: Session
     found: FoundRun
-    task_queue: str
 
     @property
     def run_id(self) -> str:
@@ -128,8 +127,8 @@ class _Steering:
             return await steer(handle, update, request, answer)
         except TimeoutError as error:
             raise UsageError(
-                f"no worker took the {update} within {STEER_WAIT_S:.0f} s: start `casebound worker` on the task queue "
-                f"{self.task_queue!r}"
+                f"no worker took the {update} within {STEER_WAIT_S:.0f} s (task queue {self.found.task_queue!r}); it "
+                f"may still take effect once one does: look with `casebound show {self.run_id}` before you repeat it"
             ) from error
         except WorkflowUpdateFailedError as error:
             why = getattr(error.cause, "message", error.cause)
@@ -144,7 +143,7 @@ class _Steering:
 async def _steering(command: Steered) -> AsyncGenerator[_Steering]:
     settings = load_settings(command.config)
     async with open_session(settings, serve=True) as session:
-        yield _Steering(session, await running(session, command.run), settings.worker.task_queue)
+        yield _Steering(session, await running(session, command.run))
 
 
 def _said(kind: type[_Request], **said: object) -> _Request:

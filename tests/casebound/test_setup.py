@@ -11,9 +11,11 @@ import pytest_asyncio
 from temporalio.client import Client
 
 from boundary.redis_backend import RedisBackend, connect
+from casebound.run_list import Wanted
 from casebound.search_attributes import ALL
 from casebound.worker import store_over
 from tests.casebound.attached import Place, answer
+from tests.casebound.test_run_list import listed
 from tests.support import temporal
 from tests.support.tools import FakeTool, show_raw
 from workflows import attributes
@@ -49,6 +51,14 @@ async def test_a_run_starts_without_what_is_missing_and_setup_declares_it(
     described = await bare_client.get_workflow_handle(json.loads(after.stdout)["workflow_id"]).describe()
     assert [described.typed_search_attributes.get(key) for key in attributes.ALL] == ["REPORTED", "SUPPORTED", "ada"]
     assert "asked by ada, runbook book.yaml" in (await described.static_details() or "")
+    assert await described.static_summary() == "What does the probe say?"
+    assert await described.memo() == {
+        "question": "What does the probe say?",
+        "planner": "runbook book.yaml",
+        "source": "casebound.toml",
+    }
+    for outcome, runs in (("REPORTED", 1), ("STOPPED", 0)):
+        await listed(bare_client, runs, Wanted(outcome=outcome))
 
 
 async def test_setup_without_a_server_of_ones_own_says_so(tmp_path: Path) -> None:

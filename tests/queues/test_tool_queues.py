@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -12,10 +14,11 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from activities.contracts import RunOutcome
+from boundary.contracts import JsonObject, JsonValue
 from boundary.errors import ErrorCode
 from boundary.memory_backend import MemoryBackend
 from boundary.report import Verdict
-from boundary.tools import ToolFailure
+from boundary.tools import ToolContext, ToolFailure
 from casebound.settings import Settings, WorkerSettings
 from casebound.settings_errors import SettingsError
 from casebound.tool_settings import ToolSettings, configured
@@ -101,6 +104,23 @@ async def test_a_configured_tool_runs_where_it_ran_before(
     runs = harness(temporal_client, store, task_queue, probe=ToolSettings(timeout_s=5))
     done = await runs.run([calls(call("first")), report(SEEN)], [replace(tool, executed=[])])
     assert done.result.verdict is Verdict.SUPPORTED
+
+
+async def test_a_configured_time_out_ends_the_tool(temporal_client: Client, store: Store, task_queue: str) -> None:
+    """The tool waits until it is told to stop; its own definition allows it a minute."""
+    told = threading.Event()
+
+    def wait(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        while not context.stop.is_set():
+            time.sleep(0.01)
+        told.set()
+        raise ToolFailure("stopped")
+
+    runs = harness(temporal_client, store, task_queue, probe=ToolSettings(timeout_s=0.2, max_attempts=1))
+    done = await runs.run([calls(call("first")), report(SEEN)], [FakeTool(work=wait)])
+    [failed] = done.result.could_not_check
+    assert failed.error.code is ErrorCode.EXECUTION_TIMEOUT
+    assert told.wait(30)
 
 
 def test_settings_of_a_tool_that_there_is_not_are_told() -> None:

@@ -15,6 +15,7 @@ from activities.stored import RunBrief
 from boundary.contracts import InvocationStatus
 from boundary.errors import ErrorCode
 from boundary.report import Verdict
+from casebound.client import find_run
 from casebound.converter import casebound_data_converter
 from tests.support.runs import Finished, Harness, RunHandle, call, calls, cite, claim, replay, report
 from tests.support.tools import FakeTool
@@ -78,6 +79,9 @@ async def test_a_run_of_several_executions_is_one_run(short_histories: Harness) 
         histories = await executions(handle, short_histories)
         done: Finished = await short_histories.finished(handle, result)
     assert len(histories) >= 3
+    found = await find_run(short_histories.client, handle.id)
+    assert found is not None
+    assert (found.run_id, round(found.started_at.timestamp() * 1000)) == (result.run_id, result.started_at_ms)
     assert result.run_id == handle.first_execution_run_id
     assert result.verdict is Verdict.SUPPORTED
     assert result.budget.tool_calls.used == TURNS

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.contracts import RunLimits, ToolLimits
+from activities.contracts import RecentCall, RunLimits, ToolLimits
 from boundary.contracts import MESSAGE_MAX, ReplacedText, ToolCall
 from boundary.errors import ErrorCode
 from boundary.ids import is_tool_call_id
 from boundary.limits import ARGUMENTS_MAX_BYTES
-from workflows.admission import Gate, legal_id, refusal, tool_label
+from workflows.admission import Gate, Repetition, legal_id, refusal, repetition, tool_label
 from workflows.budget import Ledger
-from workflows.marks import id_mark
+from workflows.marks import call_mark, id_mark
 
 REPLACED = ReplacedText(reason="oversized", bytes=3_000_000, sha256="0" * 64)
 FREE_CALL = ToolCall(tool_call_id="fresh", tool_name="probe", arguments="{}")
@@ -163,3 +163,13 @@ def test_a_call_at_the_deadline_is_too_late(left_ms: int, admitted: bool) -> Non
     """The instant of the deadline is no time for calls any more."""
     error = refusal(FREE_CALL, replace(open_gate(), deadline_ms=NOW_MS + left_ms))
     assert (error is None) is admitted
+
+
+@pytest.mark.parametrize(("age_ms", "repeats"), [(0, True), (600_000, True), (600_001, False)])
+def test_a_call_older_than_the_window_may_be_made_again(age_ms: int, repeats: bool) -> None:
+    """To the millisecond: what it saw may have changed since."""
+    mark = call_mark("probe", "{}")
+    assert mark is not None
+    first = RecentCall(tool_call_id="first", ready_ms=NOW_MS - age_ms)
+    gate = replace(open_gate(), recent={mark: first}, repeat_window_ms=600_000)
+    assert repetition(FREE_CALL, gate) == (Repetition(mark, first) if repeats else None)

@@ -26,7 +26,8 @@ from workflows.budget import Ledger
 from workflows.carrying import REFUSED_MAX, next_input, take_over
 from workflows.conclusion import LISTED_MAX
 from workflows.marks import id_mark
-from workflows.run_state import RECENT_MAX, SHOWN_CALLS, RunState
+from workflows.recent_calls import RecentCalls
+from workflows.run_state import SHOWN_CALLS, RunState
 
 IDS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20)
 DIGEST = "ab" * 32
@@ -84,7 +85,7 @@ def test_the_next_execution_goes_on_where_this_one_left_off(
     before.results = (CallResult(), CallResult.refused(call_error(ErrorCode.UNKNOWN_TOOL, "none")))
     before.tools, before.store_id = {"probe": ToolLimits(max_calls=3)}, "store"
     before.turn, before.parent, before.cut_off, before.spent = 7, "7:plan:abc", True, "all used"
-    before.recent = {"mark": RecentCall(tool_call_id="x", ready_ms=5, repeated=True)}
+    before.recent = RecentCalls({"mark": RecentCall(tool_call_id="x", ready_ms=5, repeated=True)})
     before.failed_more, before.unsettled = 3, 1
     after, _ = carried_over(before)
     assert kept(after) == kept(before)
@@ -108,14 +109,16 @@ def test_the_largest_state_fits_well_into_a_payload() -> None:
     )
     before.listed = [listed] * LISTED_MAX
     before.failed = [FailedCall(tool_call_id=long_id, tool_name="t" * 64, error=error)] * LISTED_MAX
-    before.recent = {
-        id_mark(str(number)): RecentCall(tool_call_id=long_id, ready_ms=10**13) for number in range(RECENT_MAX)
-    }
+    longest = RecentCall(
+        tool_call_id=long_id, ready_ms=10**13, evidence_status=EvidenceStatus.NO_EVIDENCE, repeated=True
+    )
+    for number in range(5000):
+        before.recent.remember(id_mark(str(number)), longest)
     before.results = (CallResult.refused(error),) * 64
     line = CallProgress(tool_name="t" * 64, tool_call_id=long_id, arguments="a" * 80, state="ERROR", error=error)
     before.shown.extend([line] * SHOWN_CALLS)
     after, size = carried_over(before)
-    assert size < 1.6 * 2**20
+    assert size < 1.9 * 2**20
     assert len(after.seen) == 5000 + REFUSED_MAX
     calls_only = state(before.input)
     calls_only.digests = before.digests
