@@ -1,6 +1,6 @@
 """Fields of JSON lines, as text.
 
-Above: `lines`. Below: nothing. Numbers are kept as they are written: no digit is lost.
+Above: `lines`. Below: nothing. A number is kept as it is written, unless an object or array around it is asked for.
 """
 
 from __future__ import annotations

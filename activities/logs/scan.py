@@ -84,6 +84,7 @@ class Scan:
         self._passed_over = 0
         self._without_time = 0
         self._without_level = 0
+        self._with_level = False
         self._lines = 0
         self._bytes = 0
         self.matched = 0
@@ -235,6 +236,7 @@ class Scan:
         if level is None:
             self._without_level += 1
             return False
+        self._with_level = True
         return level >= least
 
     def _check_stop(self) -> None:
@@ -249,8 +251,13 @@ class Scan:
             )
         if self._selection.has_window and self._lines and self._timeline.range.first is None:
             raise ToolFailure(
-                f"source {name!r}: none of its {self._lines} lines begins with a time of the declared format, "
+                f"source {name!r}: no line of it has a time of the declared format, "
                 "so no window can be applied; leave out `since` and `until`"
+            )
+        if self._without_level and not self._with_level:
+            raise ToolFailure(
+                f"source {name!r}: no line that matches says a level that is known, so `level` cannot be applied; "
+                "leave it out"
             )
 
     def _tell_progress(self, size: int, name: str) -> None:

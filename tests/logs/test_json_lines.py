@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from activities.logs import LogSource
 from activities.logs.fields import JsonLine
 from boundary.errors import ErrorCode
+from boundary.tools import ToolFailure
 from tests.logs.support import Logs, app
 
 JSON: dict[str, Any] = {"format": "json", "timestamp": "%Y-%m-%dT%H:%M:%S.%f%z", "timestamp_field": "time.created"}
@@ -83,8 +84,16 @@ def test_levels_of_words_that_are_not_usual_are_declared(tmp_path: Path) -> None
     lines = '{"time": {"created": "2024-05-01T08:00:00.0Z"}, "level": 30}\n' * 2
     numbers = app(tmp_path, lines, level_field="level", levels={"30": "info"}, **JSON)
     assert numbers.count(level="info")["matched"] == 2
-    unknown = app(tmp_path, lines, level_field="level", **JSON).count(level="info")
-    assert (unknown["matched"], unknown["looked_at"]["left_out_without_level"]) == (0, 2)
+
+
+def test_where_no_level_is_known_nothing_is_said_to_be_absent(tmp_path: Path) -> None:
+    """As with a field of another name; where nothing matches anyway, there is nothing to have a level."""
+    unknown = app(
+        tmp_path, '{"time": {"created": "2024-05-01T08:00:00.0Z"}, "level": 30}\n', level_field="level", **JSON
+    )
+    with pytest.raises(ToolFailure, match="no line that matches says a level that is known"):
+        unknown.count(level="info")
+    assert unknown.count(level="info", text="nothing")["matched"] == 0
 
 
 def test_a_level_of_a_source_that_declares_none_is_refused(tmp_path: Path) -> None:
