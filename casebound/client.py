@@ -49,7 +49,7 @@ POLLER_WAIT_S = 5.0
 POLLER_FRESH = timedelta(seconds=75)
 """A worker's poll lasts up to 60 s, and the server remembers dead workers for minutes."""
 
-_MARKUP = str.maketrans({"<": "&lt;", "`": "'", "*": "\\*", "_": "\\_"})
+_MARKUP = str.maketrans({"<": "\\<", "`": "'", "*": "\\*", "_": "\\_"})
 """What would read as Markdown or HTML in the Temporal UI."""
 
 _RUN_ID = re.compile(r"[0-9a-fA-F-]{36}")

@@ -22,7 +22,7 @@ ARGUMENTS_SHOWN = 80
 CLAIMS_SHOWN = 20
 """Claims in the details of a run that has ended; its result has all of them."""
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "`": "'", "<": "&lt;"})
+_ESCAPES = str.maketrans({"\\": "\\\\", "|": "\\|", "`": "'", "<": "\\<"})
 
 _REDACTOR = Redactor()
 """Masks what looks like a secret; the worker's own secrets never get near the workflow."""
@@ -141,7 +141,7 @@ def _line(call: CallProgress) -> str:
 
 def _row(*cells: str) -> str:
     """Write a row; the Temporal UI puts no room of its own between two cells."""
-    return "| " + "&nbsp; | ".join(cells) + " |"
+    return "| " + "\u00a0 | ".join(cells) + " |"
 
 
 def _cell(text: str) -> str:

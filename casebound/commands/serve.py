@@ -96,6 +96,8 @@ async def _pressed_or_lost(pressed: asyncio.Queue[int], lost: asyncio.Future[str
 
 
 def _sources(settings: Settings) -> str:
-    if not settings.logs:
+    counts = {"log": len(settings.logs), "SQL": len(settings.sql), "knowledge": len(settings.knowledge)}
+    kinds = [f"{count} {kind}" for kind, count in counts.items() if count]
+    if not kinds:
         return f"no sources ({settings.file or f'there is no {CONFIG_NAME} here'})"
-    return f"{len(settings.logs)} log sources of {settings.file}"
+    return f"sources of {settings.file}: {', '.join(kinds)}"
