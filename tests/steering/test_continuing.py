@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from temporalio.api.enums.v1 import EventType
@@ -12,16 +14,23 @@ from temporalio.client import WorkflowFailureError, WorkflowHistory
 from activities.contracts import ExtendInput, NoteInput, PauseInput, PlanInput, ResumeInput, RunInput, RunOutcome
 from activities.planners.port import RunView, Turn
 from activities.stored import RunBrief
-from boundary.contracts import InvocationStatus
+from boundary.contracts import InvocationStatus, JsonObject, JsonValue
 from boundary.errors import ErrorCode
 from boundary.report import Verdict
+from boundary.tools import ToolContext
 from casebound.client import find_run
 from casebound.converter import casebound_data_converter
+from casebound.tool_settings import ToolSettings
+from casebound.worker import open_worker
 from tests.support.runs import Finished, Harness, RunHandle, call, calls, cite, claim, replay, report
 from tests.support.tools import FakeTool
+from tests.support.waiting import wait_until
 from workflows.agent_run import AgentRun
 
 TURNS = 30
+
+LAST_OF_FIRST = 8
+"""The call after which a first execution has 100 events."""
 """About 12 events each: at 100 events an execution, the run has four executions."""
 
 
@@ -151,6 +160,48 @@ async def test_a_cancellation_reaches_a_later_execution(short_histories: Harness
 
 
 @pytest.mark.proves("INV-CONTINUES-AS-ONE", "INV-PAUSE")
+async def test_a_cancellation_that_meets_the_continuation_ends_the_run(soon_long: Harness) -> None:
+    """Both come with one workflow task: the end of the call after which the run would go on in another execution."""
+    queue = f"{soon_long.task_queue}-data"
+    settings = soon_long.settings.model_copy(update={"tools": {"probe": ToolSettings(task_queue=queue)}})
+    runs = replace(soon_long, settings=settings)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(arguments: JsonObject, context: ToolContext) -> JsonValue:
+        if arguments["q"] == LAST_OF_FIRST:
+            begun.set()
+            assert go_on.wait(60)
+        return {"echo": arguments}
+
+    tool = FakeTool(work=work)
+    async with open_worker(soon_long.settings, runs.client, runs.store, task_queue=queue, tools=[tool], planners={}):
+        async with runs.worker(LongPlanner(), [tool]):
+            handle = await runs.start(max_turns=TURNS + 1)
+            assert await asyncio.to_thread(begun.wait, 60)
+        go_on.set()
+
+        async def over() -> bool:
+            history = await handle.fetch_history()
+            return history.events[-1].event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED
+
+        await wait_until(over, description="the call has ended and nobody has told the run")
+        await handle.cancel()
+        async with runs.worker(LongPlanner(), [tool]):
+            with pytest.raises(WorkflowFailureError):
+                await handle.result()
+            histories = await executions(handle, runs)
+            done = await runs.finished(handle)
+    assert len(histories) == 1
+    suggested = [
+        event.workflow_task_started_event_attributes.suggest_continue_as_new
+        for event in histories[0].events
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED
+    ]
+    assert (suggested[0], suggested[-1]) == (False, True)
+    assert done.result.outcome is RunOutcome.CANCELLED
+    assert done.result.budget.tool_calls.used == len(done.records) == LAST_OF_FIRST
+
+
 async def test_a_later_execution_is_steered_like_the_first(short_histories: Harness) -> None:
     """Paused, extended, hinted, resumed and stopped by the workflow id, whatever execution it has got to."""
     planner = _HeldLate()
