@@ -16,7 +16,7 @@ from typing import Any, Protocol, TextIO
 from temporalio.client import WorkflowHandle, WorkflowQueryFailedError, WorkflowQueryRejectedError
 from temporalio.service import RPCError
 
-from activities.contracts import CallProgress, RunProgress
+from activities.contracts import CallProgress, Pause, RunProgress
 from casebound.cli_text import one_line
 
 POLL_S = 0.4
@@ -75,6 +75,16 @@ async def show_last(handle: WorkflowHandle[Any, Any], view: ProgressView) -> Non
         view.update(await handle.query(AgentRun.progress, rpc_timeout=LAST_QUERY_TIMEOUT))
 
 
+async def pause_of(handle: WorkflowHandle[Any, Any]) -> str:
+    """Say that a run is paused, by whom and why; empty where it is not, or where no worker answers soon."""
+    from workflows.agent_run import AgentRun
+
+    with suppress(RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+        progress = await handle.query(AgentRun.progress, rpc_timeout=LAST_QUERY_TIMEOUT)
+        return "" if progress.paused is None else _paused(progress.paused)
+    return ""
+
+
 class PlainProgress:
     """One line per event, for pipes and logs."""
 
@@ -107,12 +117,14 @@ class PlainProgress:
 
 def state_line(progress: RunProgress) -> str:
     """Say what the run does; a paused one, who paused it and why."""
-    pause = progress.paused
-    if pause is None:
-        return f"turn {progress.turn}: {progress.state}"
+    paused = "" if progress.paused is None else f", {_paused(progress.paused)}"
+    return f"turn {progress.turn}: {progress.state}{paused}"
+
+
+def _paused(pause: Pause) -> str:
     by = f" by {one_line(pause.by, 64)}" if pause.by else ""
     reason = f": {one_line(pause.reason, 160)}" if pause.reason else ""
-    return f"turn {progress.turn}: {progress.state}, paused{by}{reason}"
+    return f"paused{by}{reason}"
 
 
 def call_line(call: CallProgress) -> str:

@@ -25,7 +25,6 @@ PROVEN_MEANS = (
 MARGIN = 10
 """Columns before the text of a named line."""
 
-RUNNING = "still running"
 WAITING = "not at its end; it goes on while its configuration is served, by `casebound up` or the next diagnosis"
 
 VERDICTS = {
@@ -79,7 +78,7 @@ def _head(view: RunView, place: Place) -> Iterator[Line]:
 def _outcome(view: RunView, place: Place) -> Iterator[Line]:
     """Say why the run ended; several faults of a runbook have a line each."""
     if view.running:
-        yield Line(f"Outcome   none yet: {WAITING if place.later else RUNNING}", hang=MARGIN)
+        yield Line(f"Outcome   none yet: {WAITING if place.later else one_line(view.detail, 500)}", hang=MARGIN)
         return
     outcome = view.outcome.value if view.outcome else "none yet"
     details = [one_line(line, 500) for line in view.detail.splitlines()]

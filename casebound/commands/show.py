@@ -21,7 +21,7 @@ from casebound.client import FoundRun, find_run, run_handle
 from casebound.commands.follow import failure_text
 from casebound.commands.output import print_lines, print_report, progress_view
 from casebound.commands.session import Session, open_session
-from casebound.progress import show_last, watch
+from casebound.progress import pause_of, show_last, watch
 from casebound.render import run_json
 from casebound.render_evidence import evidence_lines
 from casebound.render_timeline import timeline_lines
@@ -152,9 +152,11 @@ async def _known(session: Session, name: str) -> KnownRun:
 
 
 async def _from_temporal(session: Session, found: FoundRun) -> KnownRun:
-    result, detail, cancelled = None, "still running", False
-    if not found.running:
-        detail = ""
+    result, detail, cancelled = None, "", False
+    if found.running:
+        paused = await pause_of(run_handle(session.client, found.workflow_id))
+        detail = f"still running, {paused}" if paused else "still running"
+    else:
         try:
             result = await run_handle(session.client, found.workflow_id).result()
         except WorkflowFailureError as error:

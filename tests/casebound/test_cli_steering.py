@@ -34,6 +34,8 @@ async def test_pause_extend_note_resume_and_stop_from_another_terminal(place: Pl
         paused = await place.casebound("pause", run_id, "--reason", "release", "--owner", "ada")
         assert paused.returncode == 0, paused.stderr
         assert f"run {run_id} is paused: the call that runs ends, no new one starts; casebound resume" in paused.stderr
+        shown = await place.casebound("show", run_id)
+        assert "Outcome   none yet: still running, paused by ada: release\n" in shown.stdout
         extended = await place.casebound("extend", run_id, "5m")
         assert (extended.returncode, "the deadline of run" in extended.stderr) == (0, True)
         too_far = await place.casebound("extend", run_id, "2h")
