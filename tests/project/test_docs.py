@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
+from activities.knowledge import KnowledgeSource
+from activities.logs import LogSource
+from activities.sql import SqlSource
 from tests.support import tree
 
 PAGES = [path for path in tree.tracked_files() if path.suffix == ".md"]
@@ -40,6 +44,17 @@ def test_every_casebound_command_in_the_readme_exists() -> None:
         answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
         assert answer.returncode == 0, answer.stderr
         assert [option for option in rest if option.startswith("--") and option not in answer.stdout] == []
+
+
+@pytest.mark.parametrize(
+    ("section", "model"), [("logs", LogSource), ("sql", SqlSource), ("knowledge", KnowledgeSource)]
+)
+def test_every_key_of_a_source_is_told(section: str, model: type[BaseModel]) -> None:
+    """In the table of its section, and no key that there is not."""
+    page = (tree.ROOT / "docs" / "configuration.md").read_text()
+    table = page.split(f"### [{section}.NAME]", 1)[1].split("###", 1)[0]
+    told = {key for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)`", cell)}
+    assert told == set(model.model_fields) - {"name"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=tree.relative)
