@@ -105,6 +105,11 @@ def temporal_announced(log: Path, since: int) -> bool:
         return False
 
 
-def port_taken(tail: str) -> bool:
-    """Tell whether a log says that its server's port was taken by another process."""
-    return PORT_TAKEN in tail.lower()
+def port_taken(log: Path, since: int) -> bool:
+    """Tell whether a log says, after `since` bytes, that its server's port was taken; a long trace may follow."""
+    try:
+        with log.open("rb") as file:
+            file.seek(since)
+            return PORT_TAKEN.encode() in file.read().lower()
+    except OSError:
+        return False

@@ -261,7 +261,7 @@ def _with_log(error: StackFailed, paths: StatePaths, keeper: Keeper, since: Mapp
     """Say what the log of the server that ended says, and what to do about it."""
     log = paths.store_log if STORE in keeper.ended and TEMPORAL not in error.message else paths.temporal_log
     tail = probe.log_tail(log, since[log])
-    kind = PortTaken if probe.port_taken(tail) else StackFailed
+    kind = PortTaken if probe.port_taken(log, since[log]) else StackFailed
     hint = next((fix for mark, fix in HINTS if mark in tail.lower()), "")
     parts = [f"the embedded stack did not start: {error.message}"]
     parts += [f"  {line}" for line in tail.splitlines()]

@@ -225,6 +225,16 @@ async def test_a_file_that_is_no_database_is_told_with_what_to_do(paths: StatePa
     assert own_stack() == []
 
 
+def test_a_taken_port_is_told_from_a_log_whatever_follows(tmp_path: Path) -> None:
+    """Temporal's dev server fails with a trace of many lines after it; what an earlier start wrote does not count."""
+    log = tmp_path / "temporal.log"
+    said = b'msg="Failed to start gRPC listener" error="listen tcp: bind: Address already in use"\n'
+    log.write_bytes(said + b"main.main()\n" * 1000)
+    assert embedded_probe.port_taken(log, 0)
+    assert not embedded_probe.port_taken(log, len(said))
+    assert not embedded_probe.port_taken(tmp_path / "none.log", 0)
+
+
 async def test_a_port_taken_meanwhile_is_tried_again_elsewhere(
     paths: StatePaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
