@@ -26,6 +26,7 @@ from redis.asyncio.client import Pipeline
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as BrokenConnection
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from boundary.backend import Created, Existing, Expired, Fields, Replaced
@@ -37,6 +38,9 @@ CONNECT_TIMEOUT_S = 2.0
 
 REPLY_TIMEOUT_S = 5.0
 """Longest wait for one reply, a record of several MB included."""
+
+ALWAYS_TAKEN_BYTES = 1024 * 1024
+"""No server can be configured to refuse a value of this size: the least proto-max-bulk-len there is."""
 
 MAX_CONNECTIONS = 64
 """More concurrent commands than this wait for a free connection."""
@@ -226,7 +230,26 @@ class RedisBackend:
             reply = await _guarded(self._client.evalsha(script.sha1, 1, key, *args), raw=NoScriptError)
         except NoScriptError:
             reply = await _guarded(self._client.eval(script.body, 1, key, *args))
+        except StoreUnavailable as error:
+            largest = max(len(arg) for arg in args if isinstance(arg, str | bytes))
+            if isinstance(error.__cause__, BrokenConnection) and largest > ALWAYS_TAKEN_BYTES:
+                await _guarded(self._announce(largest))
+            raise
         return cast("list[Any]", reply)
+
+    async def _announce(self, size: int) -> None:
+        """Raise what the server answers to the mere size of a value; one that would take it says nothing.
+
+        A server refuses a value by its size, before the rest has come, and ends the connection; while the value is
+        still being written, the client sees the end and not the answer.
+        """
+        connection = self._client.connection_pool.make_connection()
+        try:
+            await connection.connect()
+            await connection.send_packed_command(b"*2\r\n$4\r\nECHO\r\n$%d\r\n" % size)
+            await connection.read_response(timeout=CONNECT_TIMEOUT_S)
+        finally:
+            await connection.disconnect(nowait=True)
 
 
 class _Pool(BlockingConnectionPool):

@@ -12,13 +12,12 @@ from typing import cast
 import pytest
 import redis
 
-from boundary.backend import Created, Existing
-from boundary.limits import RAW_MAX_BYTES
+from boundary.backend import Created
 from boundary.redis_backend import RedisBackend
 from boundary.redis_errors import ALLOW
 from boundary.run_index import RunIndex
 from boundary.store import InvocationStore, Owned
-from tests.faults.complaints import KEY, complaint, create, loop_turns
+from tests.faults.complaints import KEY, complaint, create
 from tests.faults.conftest import KEYS, Open
 from tests.faults.servers import PASSWORD, PrivateServer
 from tests.support.calls import HOUR_MS, NOW_MS, admitted, ready
@@ -225,28 +224,6 @@ async def test_trying_the_rights_leaves_the_identity_as_it_was(server: PrivateSe
         assert client.get(KEYS.store()) == identity.encode()
         assert client.pttl(KEYS.store()) <= HOUR_MS
     assert server.keys() == [KEYS.store()]
-
-
-async def test_the_largest_record_is_stored_whole(server: PrivateServer, store: InvocationStore) -> None:
-    """A raw response at its limit comes back byte for byte."""
-    begun = await store.begin(admitted(), nonce="one", now_ms=NOW_MS)
-    assert isinstance(begun, Owned)
-    body = b'"' + b"\x01" * (RAW_MAX_BYTES - 2) + b'"'
-    await store.settle(begun.held, ready(raw=body), now_ms=NOW_MS)
-    assert (await store.read("run-a", ["call_1"], now_ms=NOW_MS, raw=True))["call_1"].raw == body
-
-
-async def test_a_value_larger_than_the_server_takes_leaves_nothing_half_written(
-    server: PrivateServer, backend: RedisBackend
-) -> None:
-    """The server ends the connection; the next command has a new one."""
-    server.configure(proto_max_bulk_len=1024 * 1024)
-    message = await complaint(create(backend, record=b"x" * 3 * 1024 * 1024))
-    assert "larger than the store takes" in message or "closed the connection" in message
-    await loop_turns()
-    assert server.keys() == []
-    assert await create(backend) == Created()
-    assert await create(backend) == Existing(b"record")
 
 
 async def test_the_password_stands_in_no_message_of_any_url(open_backend: Open) -> None:
