@@ -49,22 +49,25 @@ async def watch(handle: WorkflowHandle[Any, Any], view: ProgressView, unheard: s
     """Ask and show until cancelled; failures to answer are not the run's, so they only delay the next."""
     from workflows.agent_run import AgentRun
 
-    heard, told, late = time.monotonic(), False, False
-    ends = time.time() + deadline.total_seconds()
-    while True:
-        try:
-            progress = await handle.query(AgentRun.progress, rpc_timeout=QUERY_TIMEOUT)
-            view.update(progress)
-            heard, told, late = time.monotonic(), False, False
-            ends = progress.deadline_ms / 1000
-        except (RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
-            if not told and time.monotonic() - heard > UNHEARD_S:
-                view.say(unheard)
-                told = True
-            if told and not late and time.time() > ends:
-                view.say("the deadline has passed and no worker answers: the run concludes once one does")
-                late = True
-        await asyncio.sleep(POLL_S)
+    silence = asyncio.create_task(_tell_silence(view, unheard, time.time() + deadline.total_seconds()))
+    try:
+        while True:
+            with suppress(RPCError, WorkflowQueryFailedError, WorkflowQueryRejectedError):
+                progress = await handle.query(AgentRun.progress, rpc_timeout=QUERY_TIMEOUT)
+                silence.cancel()
+                view.update(progress)
+                silence = asyncio.create_task(_tell_silence(view, unheard, progress.deadline_ms / 1000))
+            await asyncio.sleep(POLL_S)
+    finally:
+        silence.cancel()
+
+
+async def _tell_silence(view: ProgressView, unheard: str, ends: float) -> None:
+    """Say what a person should know of a run that goes on unheard; beside the queries, which may take long to fail."""
+    await asyncio.sleep(UNHEARD_S)
+    view.say(unheard)
+    await asyncio.sleep(max(0.0, ends - time.time()))
+    view.say("the deadline has passed and no worker answers: the run concludes once one does")
 
 
 async def show_last(handle: WorkflowHandle[Any, Any], view: ProgressView) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
+from datetime import timedelta
+from typing import Any, cast
 
 import pytest
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 
+from casebound import progress
 from casebound.client import find_run
+from casebound.progress import PlainProgress
 from tests.casebound import programs
 from tests.casebound.attached import Place, answer, answer_first_only, until_second_call
 from tests.support.tools import FakeTool, show_raw
@@ -89,7 +94,7 @@ async def test_without_a_worker_an_interrupt_does_not_wait_for_ever(
 ) -> None:
     """The command leaves, saying where the run is to be found; in time also that its deadline has passed."""
     async with place.worker(FakeTool(work=answer_first_only, show=show_raw)):
-        process = place.start("diagnose", "--runbook", "book.yaml", "--json", "--deadline", "3s")
+        process = place.start("diagnose", "--runbook", "book.yaml", "--json", "--deadline", "10s")
         run_id = await programs.run_id_of(process)
         await until_second_call(place, run_id)
     assert process.stderr is not None
@@ -103,3 +108,26 @@ async def test_without_a_worker_an_interrupt_does_not_wait_for_ever(
     assert (left, out) == (code, ""), err
     assert f"{said} {run_id}\n" in err
     assert interrupts == 1 or "the deadline has passed and no worker answers" in err
+
+
+class Unheard:
+    """A run whose queries nobody answers; they do not even fail."""
+
+    async def query(self, *_: object, **__: object) -> object:
+        """Wait for ever."""
+        return await asyncio.get_running_loop().create_future()
+
+
+async def test_that_nobody_answers_is_said_however_long_a_query_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """First that the run is unheard, then that its deadline has passed."""
+    monkeypatch.setattr(progress, "UNHEARD_S", 0.01)
+    said = io.StringIO()
+    handle = cast("WorkflowHandle[Any, Any]", Unheard())
+    watching = asyncio.create_task(
+        progress.watch(handle, PlainProgress(said), "no worker answers", timedelta(seconds=0.02))
+    )
+    late = "the deadline has passed and no worker answers: the run concludes once one does"
+    await wait_until(lambda: late in said.getvalue(), description="the deadline is said to have passed")
+    watching.cancel()
+    await asyncio.wait([watching])
+    assert said.getvalue().splitlines() == ["no worker answers", late]
