@@ -1,7 +1,7 @@
 """How fast a large log is searched: `python -m bench.log_search [MIB]`.
 
 A log of that size (1024 MiB) is written to a folder of its own and searched by `search_logs` and, where it is
-installed, by ripgrep with line numbers, both from the page cache; seconds and their ratio are the best of three.
+installed, by ripgrep with line numbers, both from the page cache; seconds and their ratio are the best of nine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.setting import print_table
 from boundary.contracts import JsonObject
 from boundary.tools import ToolContext
 
-ROUNDS = 3
+ROUNDS = 9
 LINES_AT_ONCE = 20_000
 ERRORS = 0.0002
 """Share of lines that are errors, of which there are some in every MiB."""

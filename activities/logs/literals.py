@@ -16,9 +16,6 @@ SHORTEST = 3
 MOST = 4
 """Texts of one pattern; looking for more costs as much as matching."""
 
-_COMMON = " e01aostrni2d:-.lcuh5438pm79g6f,RbSNL=kyI\"CFAwO/[]vEMD_TJWxUHZ{}Pq()B@;Kj$`?G'Q*zYX"
-"""Letters from the most to the least common in the five logs of Loghub-2k; any other is rarer."""
-
 _REPLACEMENT = "\ufffd"
 """Stands for bytes that are not UTF-8, too: texts are looked for before these are replaced."""
 
@@ -62,20 +59,6 @@ def required(pattern: str) -> tuple[str, ...]:
     if reader.left:
         return ()
     return part.needed if _worth(part.needed) else ()
-
-
-def rare_end(text: str) -> str:
-    """Return the end of a text, of `SHORTEST` bytes at least, that begins with its rarest letter.
-
-    A search stops wherever it meets the first letter of what is looked for.
-    """
-    ends = [text[place:] for place in range(len(text)) if len(text[place:].encode()) >= SHORTEST]
-    return max(ends, key=_rarity, default=text)
-
-
-def _rarity(text: str) -> int:
-    place = _COMMON.find(text[0])
-    return place if place >= 0 else len(_COMMON)
 
 
 class _Reader:

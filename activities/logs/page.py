@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from activities.logs.moments import iso_utc
 from activities.logs.places import Places
-from activities.logs.reading import Block, newlines
+from activities.logs.reading import Block
 from activities.logs.results import Context, FoundLine
 from activities.logs.scan import Hit
+from activities.logs.texts import newlines
 from activities.logs.timestamps import Stamp
 from boundary.tools import ToolFailure
 

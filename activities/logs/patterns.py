@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 import re2 as _re2  # pyright: ignore[reportMissingTypeStubs] - google-re2 ships none
 
-from activities.logs.literals import rare_end, required
+from activities.logs.literals import required
+from activities.logs.texts import Data, Texts
 
 re2 = cast(Any, _re2)
 
@@ -31,6 +32,8 @@ _NOWHERE = -1
 
 # In a block, \A and \z mean the block's ends and (?-m) makes ^ and $ mean the same; patterns with
 # these are matched line by line. An escaped backslash before them only costs speed.
+_IGNORE_CASE = "(?i)"
+
 _LINE_BY_LINE = re.compile(r"\\[AzC]|\(\?[a-zA-Z]*-")
 
 Capture = Literal["none", "named", "all"]
@@ -40,7 +43,7 @@ Groups = tuple[bytes | None, ...]
 """What the captured groups matched, in the order they open; None: took no part."""
 
 _Spans = list[tuple[int, int]]
-_Match = Callable[[int, bytes | bytearray, int, int], _Spans]
+_Match = Callable[[int, bytes, int, int], _Spans]
 
 
 class BadPattern(ValueError):
@@ -67,6 +70,8 @@ class Pattern:
         Raises:
             BadPattern: RE2 does not take it.
         """
+        if not literal and text.startswith(_IGNORE_CASE):
+            text, case_sensitive = text.removeprefix(_IGNORE_CASE), False
         source = escaped(text) if literal else text
         options = _options(case_sensitive, capture=capture != "none")
         by_line = _compiled(source, options)
@@ -80,23 +85,22 @@ class Pattern:
         self._line_match = _matcher(by_line)
         whole = None if not literal and _LINE_BY_LINE.search(text) else _compiled("(?m)" + source, options)
         self._block_match = None if whole is None else _matcher(whole)
-        texts = required(source)
-        self._required = tuple(_matcher(_compiled(escaped(rare_end(needed)), options)) for needed in texts)
+        self._required = Texts(required(source), case_sensitive=case_sensitive)
 
     @property
     def requires_texts(self) -> bool:
         """Whether `places` can tell where it may match."""
         return bool(self._required)
 
-    def places(self, data: bytes | bytearray, end: int) -> list[int] | None:
+    def places(self, data: Data, end: int) -> list[int] | None:
         """Where lines may match, up to a place, in order; None: too often for looking there to be worth it.
 
         The bytes need not be valid UTF-8.
         """
         found: list[int] = []
-        for find in self._required:
+        for first in self._required.within(data, end):
             position, most = 0, len(found) + end // BYTES_BETWEEN_TEXTS + 1
-            while position <= end and (place := _first_place(find, data, position, end)) <= end:
+            while position <= end and (place := first(position)) <= end:
                 found.append(place)
                 if len(found) > most:
                     return None
@@ -113,18 +117,18 @@ class Pattern:
         r"""Yield the lines of a block that match, in order; the block has no `\n` at its end."""
         if self._block_match is None:
             return self._find_by_line(data)
-        if self._required:
+        if self._required and len(data) > BYTES_BETWEEN_TEXTS:
             return self._find_near_texts(data, self._block_match)
         return self._find_in_block(data, self._block_match)
 
     def _find_near_texts(self, data: bytes, match: _Match) -> Iterator[Found]:
         """Match only lines that hold a required text, as long as these are few."""
         end, position = len(data), 0
-        places = [_NOWHERE] * len(self._required)
+        finders = self._required.within(data, end)
+        places = [_NOWHERE] * len(finders)
         for _ in range(end // BYTES_BETWEEN_TEXTS + 1):
             places = [
-                place if place >= position else _first_place(find, data, position, end)
-                for place, find in zip(places, self._required, strict=True)
+                place if place >= position else first(position) for place, first in zip(places, finders, strict=True)
             ]
             place = min(places)
             if place > end:
@@ -210,12 +214,6 @@ def _compiled(source: str, options: Any) -> Any:
         raise BadPattern(f"{reason}; {LIMITS}") from None
     except UnicodeEncodeError:
         raise BadPattern("not valid Unicode") from None
-
-
-def _first_place(find: _Match, data: bytes | bytearray, position: int, end: int) -> int:
-    """Where a text is found next; behind the end: nowhere."""
-    place = find(_UNANCHORED, data, position, end)[0][0]
-    return end + 1 if place == _NOWHERE else place
 
 
 def _matcher(compiled: Any) -> _Match:

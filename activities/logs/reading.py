@@ -1,6 +1,6 @@
 r"""Cuts a byte stream into blocks of whole lines, in bounded memory whatever the file holds.
 
-Above: `scan` and `listing`. Below: a `read` function. A line ends at `\n`; a `\r` before it, or
+Above: `scan` and `listing`. Below: a `read` function, `texts`. A line ends at `\n`; a `\r` before it, or
 at the very end, is not part of it, nor is a byte order mark at the start. Bytes that are not
 UTF-8 become U+FFFD. A line over `LINE_MAX` is cut there and the rest of it is dropped.
 """
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+from activities.logs.texts import newlines
 
 BLOCK_BYTES = 128 * 1024
 """Read at once: large enough for RE2 to run long, small enough to stay in a processor's cache."""
@@ -49,7 +51,7 @@ class Block:
 
     def split(self, start: int) -> tuple[Block, Block]:
         """Return the lines before the one at `start`, and it and those after it."""
-        lines = newlines(self.data[:start])
+        lines = newlines(self.data, 0, start)
         first = self.first_line + lines
         earlier = frozenset(number for number in self.cut if number < first)
         return (
@@ -60,11 +62,6 @@ class Block:
     def is_cut(self, line: int, text: bytes) -> bool:
         """Whether one of the lines of a text, which begins with that line, was longer than `LINE_MAX`."""
         return bool(self.cut) and not self.cut.isdisjoint(range(line, line + newlines(text) + 1))
-
-
-def newlines(data: bytes | bytearray) -> int:
-    """Count line breaks: `bytes.count` looks at each byte, which is slower, up to Python 3.12."""
-    return len(data) - len(data.replace(b"\n", b""))
 
 
 def read_blocks(read: Callable[[int], bytes], size: int = BLOCK_BYTES, *, from_start: bool = True) -> Iterator[Block]:

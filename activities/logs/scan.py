@@ -16,11 +16,12 @@ from activities.logs.files import Found, LogFile, Opened, Part, Vanished, expand
 from activities.logs.lines import LineReader
 from activities.logs.moments import iso_utc
 from activities.logs.places import Places
-from activities.logs.reading import BLOCK_BYTES, Block, newlines, read_blocks, told
+from activities.logs.reading import BLOCK_BYTES, Block, read_blocks, told
 from activities.logs.results import LookedAt, SkippedFile
 from activities.logs.seeking import DISORDER_US, first_time, sought
 from activities.logs.selection import Selection
 from activities.logs.skimming import skim_blocks
+from activities.logs.texts import newlines
 from activities.logs.timeline import Timeline
 from activities.logs.timestamps import Stamp
 from boundary.tools import ToolContext, ToolFailure

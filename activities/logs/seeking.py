@@ -15,7 +15,8 @@ from activities.logs.files import Part
 from activities.logs.lines import LineReader
 from activities.logs.moments import SECOND
 from activities.logs.patterns import line_bounds
-from activities.logs.reading import BOM, as_read, newlines, read_blocks
+from activities.logs.reading import BOM, as_read, read_blocks
+from activities.logs.texts import newlines
 from activities.logs.timestamps import Stamp
 
 DISORDER_US = 3600 * SECOND

@@ -1,8 +1,8 @@
 r"""Reads only the lines of a large file that may match, where texts tell which these are; the others are counted.
 
-Above: `scan`. Below: `files` for parts of a file, `reading` for blocks. Blocks come in order, as `read_blocks` yields
-them, but hold just the lines around such a text, with a line before them that has a time; and the first and last lines.
-From where such texts are many, the rest of the file is read as usual.
+Above: `scan`. Below: `files` for parts of a file, `reading` for blocks, `texts`. Blocks come in order, as `read_blocks`
+yields them, but hold just the lines around such a text, with a line before them that has a time; and the first and last
+lines. From where such texts are many, the rest of the file is read as usual.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from activities.logs.files import Part
-from activities.logs.reading import BLOCK_BYTES, BOM, Block, as_read, block_of, newlines, read_blocks
+from activities.logs.reading import BOM, Block, as_read, block_of, read_blocks
+from activities.logs.texts import newlines
 
 PIECE_BYTES = 4 * 1024 * 1024
 """Read at once, into memory that is used again: new memory for each block costs as much as reading."""
@@ -38,8 +39,7 @@ def skim_blocks(
             yield from (block.renumbered(number) for block in read_blocks(part.between(start, end), from_start=False))
             return
         piece = _Piece(buffer, stop, number, timed)
-        for first, last in piece.around([0, *found, stop - 1]):
-            yield piece.block(first, last)
+        yield from piece.around([0, *found, stop - 1] if number == 1 else [*found, stop - 1])
         number = piece.number_at(stop)
         start += stop
 
@@ -54,30 +54,36 @@ class _Piece:
         self._counted = 0
         self._number = number
 
-    def around(self, places: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield where lines at the places begin and end, each with those back to one that has a time, none twice."""
+    def around(self, places: list[int]) -> Iterator[Block]:
+        """Yield the lines at the places, each with those back to one that has a time, none twice."""
         done = 0
         for place in places:
             if place < done:
                 continue
             start, end = self._line(place)
-            stop = end
-            while start > done and not self._timed(as_read(self._copied(start, stop)), 0):
-                stop = start - 1
-                start = self._buffer.rfind(b"\n", 0, stop) + 1
-            yield start, end
+            number = self.number_at(start)
+            block = block_of(self._copied(start, end), number)
+            if start > done and not self._timed(block.data, 0):
+                start, lines = self._back_to_time(start, done)
+                block = block_of(self._copied(start, end), number - lines)
+            yield block
             done = end + 1
 
-    def block(self, start: int, end: int) -> Block:
-        """Make a block of lines; such ones later than those of the one before."""
-        return block_of(self._copied(start, end), self.number_at(start))
+    def _back_to_time(self, start: int, done: int) -> tuple[int, int]:
+        """Where the last line before `start` begins that has a time, or else what is not done; and how far back."""
+        lines = 0
+        while start > done:
+            stop = start - 1
+            start = self._buffer.rfind(b"\n", 0, stop) + 1
+            lines += 1
+            if self._timed(as_read(self._copied(start, stop)), 0):
+                break
+        return start, lines
 
     def number_at(self, place: int) -> int:
         """Number of the line that begins at the place, which is not before one asked for earlier."""
-        while self._counted < place:
-            end = min(self._counted + BLOCK_BYTES, place)
-            self._number += newlines(self._buffer[self._counted : end])
-            self._counted = end
+        self._number += newlines(self._buffer, self._counted, place)
+        self._counted = place
         return self._number
 
     def _copied(self, start: int, end: int) -> bytes:

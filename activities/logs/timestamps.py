@@ -44,6 +44,7 @@ class Clock:
         self._month = 0
         self._known: dict[tuple[int, bytes], int | None] = {}
         self._latest = _NEVER
+        self._asked: tuple[bytes, int, Stamp | None] = b"", -1, None
         self._fraction = form.fraction
         self._yearless = not form.has_year
         self._digits = 3 if form.unit == MILLISECOND else 0
@@ -60,8 +61,10 @@ class Clock:
 
     def read(self, data: bytes, start: int) -> Stamp | None:
         """Read the time text at `start`; entries of a format without year are to be read in order."""
-        match = self._form.regex.match(data, start)
-        return None if match is None else self._stamp(match)
+        if data is not self._asked[0] or start != self._asked[1]:  # of a line that matches it is asked for some times
+            match = self._form.regex.match(data, start)
+            self._asked = data, start, None if match is None else self._stamp(match)
+        return self._asked[2]
 
     def read_whole(self, text: bytes) -> Stamp | None:
         """Read a text that must be a time and nothing more."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from activities.logs.literals import rare_end, required
+from activities.logs.literals import required
 from activities.logs.patterns import BadPattern, Pattern
 
 ODD = ["a", "b", r"\.", r"\[", "[ab]", "[^a]", "[]a]", "[[:alpha:]]", r"[\]b]", ".", "^", "$", r"\b", r"\w", "é"]
@@ -54,30 +54,3 @@ def test_a_match_contains_one_of_the_required_texts(pattern: str, line: str) -> 
 def test_the_longest_text_is_required(pattern: str, texts: list[bytes]) -> None:
     """Where there are several, the one that is met least; of alternatives, all."""
     assert list(required(pattern)) == texts
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    ["", "ab", "(?i)error", "(?i:error)", "error|", "(error)?", "(error){0}", "[error]", r"\x65rror", r"\Qerror\E",
-     "a|longer", "one|two|three|four|five", "(" * 30 + "error" + ")" * 30, r"[\pL]error|x"],
-)  # fmt: skip
-def test_nothing_is_required_where_it_is_not_known_or_not_worth_it(pattern: str) -> None:
-    """Short texts, many, other cases of a letter, deep nesting, what is not read here."""
-    assert required(pattern) == ()
-
-
-@given(st.text(min_size=1, max_size=20))
-def test_the_end_with_the_rarest_letter_is_an_end_long_enough(text: str) -> None:
-    """Of a short text, all of it."""
-    end = rare_end(text)
-    assert text.endswith(end)
-    assert len(end.encode()) >= min(3, len(text.encode()))
-
-
-@pytest.mark.parametrize(
-    ("text", "end"),
-    [(" ERROR [", "ERROR ["), ("connection failed", "failed"), ("status=503", "=503"), ("a@b", "a@b"), ("x@bc", "@bc")],
-)
-def test_the_rarest_letter_begins_it(text: str, end: str) -> None:
-    """By what is common in logs: blanks, small letters, digits."""
-    assert rare_end(text) == end
