@@ -1,6 +1,7 @@
 """Public reports of what went wrong with agents' tools, each as a case for ours: input, and what is right.
 
-Of those about logs and SQL that no other test states word for word. The reports are named by repository and number.
+Of those about logs and SQL that no other test states word for word; `tests/boundary/test_field_reports.py` has those
+about calls. The reports are named by repository and number.
 """
 
 from __future__ import annotations
