@@ -231,7 +231,7 @@ class RedisBackend:
         except NoScriptError:
             reply = await _guarded(self._client.eval(script.body, 1, key, *args))
         except StoreUnavailable as error:
-            largest = max(len(arg) for arg in args if isinstance(arg, str | bytes))
+            largest = max((len(arg) for arg in args if isinstance(arg, str | bytes)), default=0)
             if isinstance(error.__cause__, BrokenConnection) and largest > ALWAYS_TAKEN_BYTES:
                 await _guarded(self._announce(largest))
             raise

@@ -32,9 +32,10 @@ _NOWHERE = -1
 
 # In a block, \A and \z mean the block's ends and (?-m) makes ^ and $ mean the same; patterns with
 # these are matched line by line. An escaped backslash before them only costs speed.
-_IGNORE_CASE = "(?i)"
-
 _LINE_BY_LINE = re.compile(r"\\[AzC]|\(\?[a-zA-Z]*-")
+
+_IGNORE_CASE = "(?i)"
+"""At the beginning it means the same as `case_sensitive=False`, which texts are looked for with."""
 
 Capture = Literal["none", "named", "all"]
 """Which groups of a pattern to capture."""

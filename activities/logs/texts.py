@@ -1,6 +1,6 @@
 r"""Finds texts in bytes, and counts line breaks, as fast as memory is read.
 
-Above: `patterns`, `reading`, `skimming`, `scan`. Below: stringzilla, which is untyped and imported here only: with
+Above: `patterns`, and what counts lines. Below: stringzilla, which is untyped and imported here only: with
 vector instructions it looks for any text at the same speed, where `bytes.find` depends on its first letter and
 `bytes.count` looks at each byte.
 """

@@ -54,3 +54,13 @@ def test_a_match_contains_one_of_the_required_texts(pattern: str, line: str) -> 
 def test_the_longest_text_is_required(pattern: str, texts: list[bytes]) -> None:
     """Where there are several, the one that is met least; of alternatives, all."""
     assert list(required(pattern)) == texts
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["", "ab", "(?i)error", "(?i:error)", "error|", "(error)?", "(error){0}", "[error]", r"\x65rror", r"\Qerror\E",
+     "a|longer", "one|two|three|four|five", "(" * 30 + "error" + ")" * 30, r"[\pL]error|x"],
+)  # fmt: skip
+def test_nothing_is_required_where_it_is_not_known_or_not_worth_it(pattern: str) -> None:
+    """Short texts, many, other cases of a letter, deep nesting, what is not read here."""
+    assert required(pattern) == ()
