@@ -25,8 +25,8 @@ extractvalue field find_in_set format format_bytes format_pico_time found_rows f
 from_unixtime get_format group_concat grouping hex hour if ifnull inet6_aton inet6_ntoa inet_aton inet_ntoa
 insert instr interval is_ipv4 is_ipv4_compat is_ipv4_mapped is_ipv6 is_uuid isnull json_array json_array_append
 json_array_insert json_arrayagg json_compact json_contains json_contains_path json_depth json_detailed
-json_equals json_exists json_extract json_insert json_keys json_length json_loose json_merge json_merge_patch
-json_merge_preserve json_normalize json_object json_objectagg json_overlaps json_pretty json_query json_quote
+json_equals json_exists json_extract json_insert json_length json_loose json_merge json_merge_patch
+json_merge_preserve json_normalize json_object json_objectagg json_pretty json_query json_quote
 json_remove json_replace json_search json_set json_storage_size json_table json_type json_unquote json_valid
 json_value last_day lcase lengthb localtime localtimestamp locate make_set makedate maketime match md5 median
 microsecond mid minute month monthname name_const natural_sort_key now nvl nvl2 oct octet_length ord
@@ -96,6 +96,14 @@ ALLOWED: dict[Dialect, frozenset[str]] = {
     "sqlite": frozenset((_COMMON + _SQLITE).split()),
 }
 """Names in lower case."""
+
+CRASHING: dict[str, str] = {
+    "json_keys": "JSON_KEYS is refused, over JSON cut 32 levels deep it ends a MariaDB server (seen on 10.11.19): "
+    "read the value itself, or keys by name with JSON_EXTRACT",
+    "json_overlaps": "JSON_OVERLAPS is refused, over JSON 32 levels deep it ends a MariaDB server (seen on 10.11.19): "
+    "use JSON_CONTAINS for each value, joined by OR",
+}
+"""Functions that would only compute, and why they may not."""
 
 CREDENTIAL_TABLES: dict[Dialect, frozenset[tuple[str, str]]] = {
     "mysql": frozenset(

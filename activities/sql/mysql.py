@@ -18,6 +18,7 @@ from pymysql.converters import escape_string
 
 from activities.logs.cutting import json_size
 from activities.sql.failures import mysql_failure, unreachable
+from activities.sql.growth import GROUP_CONCAT_MAX
 from activities.sql.mysql_values import Reader, readers
 from activities.sql.session import (
     CONNECT_TIMEOUT_S,
@@ -132,7 +133,7 @@ class MySqlSession:
             self._connection.query(
                 f"SET SESSION sql_mode = '{_MODE}', SESSION time_zone = '+00:00', SESSION autocommit = 0, "
                 f"SESSION lock_wait_timeout = {LOCK_WAIT_S}, SESSION innodb_lock_wait_timeout = {LOCK_WAIT_S}, "
-                f"SESSION {limit} = {expected}"
+                f"SESSION group_concat_max_len = {GROUP_CONCAT_MAX}, SESSION {limit} = {expected}"
             )
             self._connection.query("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             self._connection.query("START TRANSACTION READ ONLY")
@@ -140,7 +141,8 @@ class MySqlSession:
                 f"SELECT @@session.{prefix}_read_only AS read_only, @@session.{prefix}_isolation AS isolation, "
                 f"@@session.sql_mode AS mode, @@session.time_zone AS zone, @@session.autocommit AS autocommit, "
                 f"@@session.lock_wait_timeout AS locks, @@session.innodb_lock_wait_timeout AS row_locks, "
-                f"@@session.{limit} AS seconds, @@character_set_results AS letters"
+                f"@@session.group_concat_max_len AS concat, @@session.{limit} AS seconds, "
+                f"@@character_set_results AS letters"
             )[0]
         mode = set(str(found.pop("mode")).split(","))
         protected = float(str(found.pop("seconds"))) == float(expected) and mode == set(_MODE.split(","))
@@ -151,6 +153,7 @@ class MySqlSession:
             "autocommit": 0,
             "locks": LOCK_WAIT_S,
             "row_locks": LOCK_WAIT_S,
+            "concat": GROUP_CONCAT_MAX,
             "letters": "utf8mb4",
         }:
             raise not_protected(self._source.name)

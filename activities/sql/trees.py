@@ -1,7 +1,8 @@
 """Judges a query by its syntax tree and writes it anew from that tree.
 
-Above: `statements`. Below: `grammars` (sqlglot), `nodes` and `functions`, the lists of what is allowed. Nothing is
-sent that was not written here, and what is written is read and judged once more before it is.
+Above: `statements`. Below: `grammars` (sqlglot); `nodes` and `functions`, the lists of what is allowed; `work`, which
+refuses what may take a server too long. Nothing is sent that was not written here, and what is written is read and
+judged once more before it is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError, UnsupportedError
 
-from activities.sql.functions import ALLOWED, CREDENTIAL_TABLES
+from activities.sql.functions import ALLOWED, CRASHING, CREDENTIAL_TABLES
 from activities.sql.grammars import GRAMMARS
 from activities.sql.lexing import Dialect, normal_text, tokens
 from activities.sql.nodes import ALLOWED_NODES, REASONS, ROOTS
 from activities.sql.refusals import not_read_only, not_understood
+from activities.sql.work import Work
 from boundary.contracts import shorten
 
 _TEXT = re.compile(r"[\w .$*+/:,()\[\]-]*")
@@ -71,6 +73,7 @@ def _judged(text: str, dialect: Dialect, schema: str | None) -> exp.Expr:
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for node in tree.walk():
         _judge(node, dialect, schema, names)
+    Work(dialect).check(tree)
     return tree
 
 
@@ -104,6 +107,8 @@ def _judge_call(node: exp.Anonymous, dialect: Dialect) -> None:
     name = node.name
     if isinstance(node.parent, exp.Dot):
         raise not_read_only(f"{shorten(name, 60)!r} is called with a schema: only plain built-in functions are allowed")
+    if dialect == "mysql" and name.lower() in CRASHING:
+        raise not_read_only(CRASHING[name.lower()])
     if name.lower() not in ALLOWED[dialect]:
         raise not_read_only(
             f"the function {shorten(name, 60)!r} is not on the list of functions that only compute: "

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from activities.sql.functions import ALLOWED as FUNCTIONS
 from activities.sql.lexing import Dialect
+from tests.sql.grammar_long import Long
 from tests.sql.grammar_words import (
     BLANKS,
     COLUMNS,
@@ -96,6 +97,8 @@ class Writer:
             return f"{self._comment()}{self._query(2)}{self._comment()}"
         if kind == 5:
             return self._nested()
+        if kind in (6, 7, 8):
+            return self._long()
         return self._query(3)
 
     def mutated(self) -> str:
@@ -203,6 +206,14 @@ class Writer:
         before, after = self._pick(_NESTED)
         again = 1 + self.number(45)
         return f"SELECT {before * again}1{after * again}"
+
+    def _long(self) -> str:
+        """Write calls that may take long, or columns made of columns."""
+        long = Long(self.number, self._dialect)
+        kind = self.number(6)
+        if kind == 0:
+            return long.columns()
+        return f"SELECT {long.making(3)}" if kind == 1 else f"SELECT {long.taking()} FROM orders"
 
     def _comment(self) -> str:
         return self._pick(COMMENTS)
