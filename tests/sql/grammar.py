@@ -68,6 +68,16 @@ def texts(dialect: Dialect) -> st.SearchStrategy[str]:
     return text()
 
 
+def long_texts(dialect: Dialect) -> st.SearchStrategy[str]:
+    """Statements of calls that may take long."""
+
+    @st.composite
+    def text(draw: Draw) -> str:
+        return Writer(draw, dialect).long()
+
+    return text()
+
+
 class Writer:
     """Writes one text by what it draws."""
 
@@ -97,8 +107,6 @@ class Writer:
             return f"{self._comment()}{self._query(2)}{self._comment()}"
         if kind == 5:
             return self._nested()
-        if kind in (6, 7, 8):
-            return self._long()
         return self._query(3)
 
     def mutated(self) -> str:
@@ -113,6 +121,14 @@ class Writer:
         """Put words in a row."""
         words = [self._word() for _ in range(1 + self.number(12))]
         return self._pick(("", "SELECT ", "SELECT 1 ", "(", "EXPLAIN ", "SHOW ")) + self._blank().join(words)
+
+    def long(self) -> str:
+        """Write calls that may take long, or columns made of columns."""
+        long = Long(self.number, self._dialect)
+        kind = self.number(6)
+        if kind == 0:
+            return long.columns()
+        return f"SELECT {long.making(3)}" if kind == 1 else f"SELECT {long.taking()} FROM orders"
 
     def _changed(self, parts: list[str], source: tuple[str, ...]) -> list[str]:
         place, kind = self.number(len(parts) + 1), self.number(10)
@@ -206,14 +222,6 @@ class Writer:
         before, after = self._pick(_NESTED)
         again = 1 + self.number(45)
         return f"SELECT {before * again}1{after * again}"
-
-    def _long(self) -> str:
-        """Write calls that may take long, or columns made of columns."""
-        long = Long(self.number, self._dialect)
-        kind = self.number(6)
-        if kind == 0:
-            return long.columns()
-        return f"SELECT {long.making(3)}" if kind == 1 else f"SELECT {long.taking()} FROM orders"
 
     def _comment(self) -> str:
         return self._pick(COMMENTS)

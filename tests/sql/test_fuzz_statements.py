@@ -21,7 +21,7 @@ from activities.sql.lexing import Dialect
 from boundary.errors import ErrorCode
 from boundary.tools import ToolFailure
 from tests.sql.arenas import Arena, SqliteArena, Waiting, maria_arena, postgres_arena
-from tests.sql.grammar import known, texts
+from tests.sql.grammar import known, long_texts, texts
 from tests.sql.support import Sql, sql, unconnected
 from tests.sql.test_sessions import eventually
 
@@ -121,7 +121,7 @@ def postgres_judge(postgres_url: str, waiting: Waiting) -> Iterator[Judge]:
 
 
 def tried(judge: Judge, dialect: Dialect) -> None:
-    """Play the known statements, then batches of others, and count."""
+    """Play the known statements, then batches of others and of calls that may take long, and count."""
     known_texts = known(dialect)
     for start in range(0, len(known_texts), BATCH):
         judge.play(known_texts[start : start + BATCH])
@@ -132,7 +132,13 @@ def tried(judge: Judge, dialect: Dialect) -> None:
     def play(batch: list[str]) -> None:
         judge.play(batch)
 
+    @given(batch=st.lists(long_texts(dialect), min_size=BATCH, max_size=BATCH))
+    @FUZZED
+    def play_long(batch: list[str]) -> None:
+        judge.play(batch)
+
     play()
+    play_long()
     judge.tally -= told
     print(f"{dialect}: {dict(judge.tally)}, {judge.reached():.0%} reached the server", file=sys.stderr)
     assert judge.reached() > REACHING
