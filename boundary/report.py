@@ -96,14 +96,14 @@ class Verdict(StrEnum):
     SUPPORTED = "SUPPORTED"
     """There are claims and all are proven."""
     PARTIAL = "PARTIAL"
-    """Some claim is not proven."""
+    """Some claim is proven or says where it was seen, and some claim is not proven."""
     INCONCLUSIVE = "INCONCLUSIVE"
-    """There are no claims."""
+    """There are no claims, or none has anything to stand on."""
 
 
 def verdict_of(claims: tuple[CheckedClaim, ...]) -> Verdict:
     """Decide the verdict from the claims' standings."""
-    if not claims:
+    standings = {claim.standing for claim in claims}
+    if standings <= {Standing.UNPROVEN}:
         return Verdict.INCONCLUSIVE
-    proven = all(claim.standing is Standing.PROVEN for claim in claims)
-    return Verdict.SUPPORTED if proven else Verdict.PARTIAL
+    return Verdict.SUPPORTED if standings == {Standing.PROVEN} else Verdict.PARTIAL

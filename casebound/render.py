@@ -30,7 +30,7 @@ WAITING = "not at its end; it goes on while its configuration is served, by `cas
 VERDICTS = {
     Verdict.SUPPORTED: "every claim is proven",
     Verdict.PARTIAL: "some claim is not proven",
-    Verdict.INCONCLUSIVE: "there is nothing to claim",
+    Verdict.INCONCLUSIVE: "nothing is proven",
 }
 
 

@@ -39,6 +39,7 @@ def store() -> InvocationStore:
     return InvocationStore(MemoryBackend(), ToolCallKeyFactory("casebound"))
 
 
+@pytest.mark.proves("FIELD-UNPARSABLE-ARGUMENTS")
 async def test_unparsable_arguments_run_nothing_and_are_kept_as_they_came(
     store: InvocationStore, pool: ThreadPoolExecutor
 ) -> None:
@@ -52,6 +53,7 @@ async def test_unparsable_arguments_run_nothing_and_are_kept_as_they_came(
     assert stored.record.request.arguments == text
 
 
+@pytest.mark.proves("FIELD-TOLD-FAILURES")
 async def test_a_text_that_only_begins_like_an_error_is_an_answer(
     store: InvocationStore, pool: ThreadPoolExecutor
 ) -> None:
@@ -62,6 +64,7 @@ async def test_a_text_that_only_begins_like_an_error_is_an_answer(
     assert (outcome.status, outcome.evidence_status) == (InvocationStatus.READY, EvidenceStatus.EVIDENCE_FOUND)
 
 
+@pytest.mark.proves("FIELD-TOLD-FAILURES")
 async def test_a_failure_the_tool_told_is_no_evidence_whatever_its_text(
     store: InvocationStore, pool: ThreadPoolExecutor
 ) -> None:

@@ -151,6 +151,7 @@ CASES = {
 }
 
 
+@pytest.mark.proves("FIELD-INVENTED-SOURCES")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 async def test_a_citation_that_does_not_hold_leaves_its_claim_unproven(case: Case) -> None:
     """Each reason has its own status, and the repair turn is told which."""
@@ -192,6 +193,7 @@ async def test_an_absence_rests_on_a_call_that_found_nothing(
     assert only(await check(absence(citation), records={"call_1": EMPTY})) == (status, standing)
 
 
+@pytest.mark.proves("FIELD-CONFIDENT-WITHOUT-DATA")
 async def test_an_absence_never_rests_on_a_call_that_failed() -> None:
     """No errors were found is not the same as could not look."""
     checked = await check(absence(cite()), records={"call_1": FAILED})

@@ -106,6 +106,7 @@ def test_a_good_call_passes_with_its_arguments_parsed() -> None:
     assert tool.checked == [{"pattern": "x"}]
 
 
+@pytest.mark.proves("FIELD-EMPTY-ARGUMENTS")
 def test_empty_argument_text_means_no_arguments() -> None:
     """It runs once where nothing is required."""
     passed = verdict(with_arguments(""))
@@ -113,6 +114,7 @@ def test_empty_argument_text_means_no_arguments() -> None:
     assert passed.arguments == {}
 
 
+@pytest.mark.proves("FIELD-EMPTY-ARGUMENTS")
 def test_empty_argument_text_still_has_to_fit_the_schema() -> None:
     """`{}` is not a way around a required field."""
     tool = ProbeTool(replace(SEARCH, arguments_schema={**SCHEMA, "required": ["pattern"]}))
@@ -315,6 +317,7 @@ def test_a_tool_that_breaks_a_rule_is_not_registered(definition: ToolDefinition,
     assert said in caught.value.message
 
 
+@pytest.mark.proves("FIELD-SAME-TOOL-NAME")
 def test_two_tools_of_one_name_are_not_registered() -> None:
     """Nobody could say which one ran."""
     with pytest.raises(InvalidTool, match="names must differ"):

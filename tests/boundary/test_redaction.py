@@ -220,6 +220,7 @@ def test_a_value_under_a_secret_name_is_masked_whole() -> None:
     assert list(masked) == list(value)
 
 
+@pytest.mark.proves("FIELD-SECRETS-IN-RESULTS")
 def test_lists_of_pairs_flags_and_columns_do_not_slip_through() -> None:
     """A secret's name may stand beside it instead of above it."""
     value = {

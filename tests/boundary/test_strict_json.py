@@ -45,6 +45,7 @@ def test_any_text_is_read_or_refused_with_the_one_error(text: str) -> None:
         assert StrictJsonError.code is ErrorCode.INVALID_ARGUMENTS
 
 
+@pytest.mark.proves("FIELD-CUT-ARGUMENTS")
 @given(objects, st.integers(min_value=0))
 def test_a_cut_object_is_never_taken_for_a_whole_one(value: dict[str, JsonValue], place: int) -> None:
     """Every proper beginning of an object is refused, and said to be cut off."""

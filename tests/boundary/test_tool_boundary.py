@@ -180,6 +180,7 @@ async def test_an_illegal_id_and_another_runs_call_never_touch_the_store(build: 
     assert await store.read("run-b", ["call_1"], now_ms=NOW_MS) == {}
 
 
+@pytest.mark.proves("FIELD-REPEATED-IDS")
 async def test_an_expired_and_a_duplicate_call_are_values(build: Build, store: InvocationStore) -> None:
     """RECORD_EXPIRED and DUPLICATE_TOOL_CALL_ID come back as values, the record is left alone."""
     boundary, tool = build(FakeTool()), FakeTool()
@@ -256,6 +257,7 @@ async def test_a_lone_surrogate_stays_exact_in_raw_and_is_replaced_for_the_agent
     assert json.loads((stored.agent_result or b"").decode()) == ["\ufffdx", "\\ud800", "😀"]
 
 
+@pytest.mark.proves("FIELD-HUGE-TEXT")
 async def test_an_agent_result_over_its_limit_keeps_raw_and_says_which_limit(
     build: Build, store: InvocationStore
 ) -> None:
@@ -323,6 +325,7 @@ async def test_retryable_failures_are_counted_until_the_last_settles(build: Buil
     assert len(down.executed) == 3
 
 
+@pytest.mark.proves("FIELD-NEVER-ANSWERS")
 async def test_a_slow_tool_is_left_at_its_time_out_and_its_late_result_goes_nowhere(
     build: Build, store: InvocationStore
 ) -> None:

@@ -51,7 +51,13 @@ CASES = (
 )
 
 
-@pytest.mark.proves("INV-LAST-BEGIN-WINS", "INV-ONE-RECORD", "INV-RECORD-BEFORE-EXECUTION", "INV-NONE-PROJECTING")
+@pytest.mark.proves(
+    "INV-LAST-BEGIN-WINS",
+    "INV-ONE-RECORD",
+    "INV-RECORD-BEFORE-EXECUTION",
+    "INV-NONE-PROJECTING",
+    "FIELD-CRASH-BETWEEN-CALL-AND-RESULT",
+)
 async def test_a_call_outlives_the_worker_killed_on_its_way(stage: Stage) -> None:
     """Before begin, nothing is left. Before the settle, it is taken over and run again. After it, it counts, once.
 
@@ -141,7 +147,7 @@ async def test_a_report_is_checked_again_when_its_check_was_killed(stage: Stage)
     assert not [text for text in points.said if text.startswith("asked")]
 
 
-@pytest.mark.proves("INV-NO-INPUT-KILLS-A-RUN")
+@pytest.mark.proves("INV-NO-INPUT-KILLS-A-RUN", "FIELD-CRASH-BETWEEN-CALL-AND-RESULT")
 async def test_a_call_that_kills_every_worker_ends_as_worker_lost(stage: Stage) -> None:
     """More than three lost owners settle WORKER_LOST; the tool is not started a fifth time, the run reports."""
     script = [calls(call("one")), report(claim("nothing can be said"))]

@@ -112,7 +112,7 @@ async def test_evidence_lost_before_the_check_is_never_proof(breakable: Stage, v
         await replay(await handle.fetch_history())
     [claim] = result.claims
     assert [citation.status for citation in claim.citations] == [CitationStatus.EXPIRED]
-    assert (claim.standing, result.verdict) == (Standing.UNPROVEN, Verdict.PARTIAL)
+    assert (claim.standing, result.verdict) == (Standing.UNPROVEN, Verdict.INCONCLUSIVE)
 
 
 async def test_a_worker_with_another_store_does_not_serve_the_run(breakable: Stage, valkey: PrivateValkey) -> None:

@@ -172,6 +172,7 @@ def test_the_raw_response_keeps_within_its_limit_by_whole_lines(tmp_path: Path) 
     assert projected.agent_result["truncated"]
 
 
+@pytest.mark.proves("FIELD-HUGE-TEXT")
 def test_an_overlong_line_is_cut_and_flagged(tmp_path: Path) -> None:
     """64 KiB of it are kept as raw, 2,000 characters shown; what is beyond is not searched."""
     tools = app(tmp_path, f"2024-05-01 09:00:00 {'é' * 40_000} needle\n2024-05-01 09:00:01 next\n")

@@ -107,7 +107,7 @@ async def test_a_citation_for_each_call_carries_an_absence() -> None:
 
 
 async def test_items_beyond_64_are_told_in_a_claim_of_their_own() -> None:
-    """It has no proof, so the report is PARTIAL: it never passes for the whole."""
+    """It has no proof, so the report is PARTIAL at best: it never passes for the whole."""
     turn = await reported('{text: "{{ item }}", for_each: "range(70)", cites: [{call: found}]}')
     assert len(turn.report["claims"]) == 65
     assert texts(turn)[-1] == "Claim 1 of the runbook speaks of the first 64 of 70 items only."

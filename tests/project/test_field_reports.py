@@ -24,6 +24,7 @@ def web(tmp_path: Path) -> Logs:
     return app(tmp_path / "logs", "2024-05-01 10:00:00 ok\n", **PLAIN)
 
 
+@pytest.mark.proves("FIELD-ESCAPES")
 @pytest.mark.parametrize(
     "name", ["../secret.txt", "../../etc/shadow", "app/../../secret.txt", "-f x", "app\0", "app.log"]
 )
@@ -34,12 +35,14 @@ def test_a_path_is_no_source(web: Logs, name: str) -> None:
     assert error.code is ErrorCode.INVALID_ARGUMENTS
 
 
+@pytest.mark.proves("FIELD-ESCAPES")
 @pytest.mark.parametrize("pattern", ["-f x", "--include=*", "$(id)", "`id`", "; rm -rf /", "| tee x"])
 def test_an_option_or_a_command_is_a_pattern_like_any_other(web: Logs, pattern: str) -> None:
     """HolmesGPT/holmesgpt 2384: there is no shell and no program whose options they could be."""
     assert web.search(text=pattern)["matched"] == 0
 
 
+@pytest.mark.proves("FIELD-ESCAPES")
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, web: Logs) -> None:
     """The same by a link: it is named, with the reason, and not read."""
     (tmp_path / "logs" / "link.log").symlink_to(tmp_path / "secret.txt")
@@ -48,12 +51,14 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, web: Logs) -> 
     assert (result["matched"], [item["file"] for item in result["looked_at"]["skipped"]]) == (0, ["link.log"])
 
 
+@pytest.mark.proves("FIELD-REGEX-BOMBS")
 def test_a_regular_expression_that_explodes_elsewhere_is_answered(tmp_path: Path) -> None:
     """fboiero/MIESC 133: `(a+)+$` on a line of 10 kB."""
     bomb = app(tmp_path, "2024-05-01 10:00:00 " + "a" * 10_000 + "!\n", **PLAIN)
     assert bomb.search(pattern="(a+)+$")["matched"] == 0
 
 
+@pytest.mark.proves("FIELD-REGEX-BOMBS")
 @pytest.mark.parametrize("pattern", ["(?<=a)b", "(?<!a)b"])
 def test_look_behind_is_refused_with_the_limit(web: Logs, pattern: str) -> None:
     """pydantic/pydantic-ai-harness 332: refused before anything is read, and the message says what to write instead."""
@@ -63,6 +68,7 @@ def test_look_behind_is_refused_with_the_limit(web: Logs, pattern: str) -> None:
     assert "exclude" in error.message
 
 
+@pytest.mark.proves("FIELD-CUT-JSON")
 def test_the_same_search_cut_twice_is_the_same_and_says_so(tmp_path: Path) -> None:
     """amd/gaia 2620: 3,000 rows over the cap. Whole rows are left out, and the answer says how many are shown."""
     rows = app(
@@ -75,6 +81,7 @@ def test_the_same_search_cut_twice_is_the_same_and_says_so(tmp_path: Path) -> No
     assert first["next_offset"] == first["shown"]
 
 
+@pytest.mark.proves("FIELD-TIME-WINDOWS")
 def test_cause_and_effect_of_two_sources_are_in_order_by_utc(tmp_path: Path) -> None:
     """HolmesGPT/holmesgpt 519, greeves89/AI-Employee 680: a log in local time and one in UTC, swapped by two hours."""
     for name, line in (
@@ -97,6 +104,7 @@ def test_cause_and_effect_of_two_sources_are_in_order_by_utc(tmp_path: Path) -> 
     assert asked["window"] == {"since": "2024-07-01T10:00:00Z", "zone": "Europe/Berlin"}
 
 
+@pytest.mark.proves("FIELD-STATEMENTS-THAT-DO-MORE")
 @pytest.mark.parametrize(
     "statement",
     [
@@ -121,6 +129,7 @@ def test_what_writes_waits_or_locks_is_refused_before_any_connection(statement: 
     assert error.code is ErrorCode.NOT_READ_ONLY
 
 
+@pytest.mark.proves("FIELD-FALSE-REFUSALS")
 @pytest.mark.parametrize(
     "statement",
     [

@@ -121,7 +121,7 @@ async def test_an_altered_record_is_cited_by_nobody(
     planner = Altering(somebody)
     async with runs_on.worker(planner, [FakeTool()]):
         result = await (await runs_on.start()).result()
-    assert (result.outcome, result.verdict) == (RunOutcome.REPORTED, Verdict.PARTIAL)
+    assert (result.outcome, result.verdict) == (RunOutcome.REPORTED, Verdict.INCONCLUSIVE)
     [one] = result.claims
     assert (one.standing, [checked.status for checked in one.citations]) == (Standing.UNPROVEN, [citation])
     shown = await view_run(KnownRun(result.run_id, "", result=result), runs_on.store, Redactor())

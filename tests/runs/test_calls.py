@@ -128,7 +128,7 @@ async def test_a_bad_call_is_one_value_in_its_place(
     assert [failed.error.code for failed in done.result.could_not_check] == [code]
 
 
-@pytest.mark.proves("INV-REFUSED-HAS-NO-RECORD")
+@pytest.mark.proves("INV-REFUSED-HAS-NO-RECORD", "FIELD-REPEATED-IDS")
 async def test_an_id_used_in_an_earlier_turn_is_refused_and_its_record_kept(runs_on: Harness) -> None:
     """A duplicate in a later turn: DUPLICATE_TOOL_CALL_ID, the first call's evidence is untouched."""
     watcher = Watcher()
@@ -315,7 +315,7 @@ async def test_an_empty_turn_is_a_fault_not_a_loop(runs_on: Harness) -> None:
     assert len(done.turns) == 2
 
 
-@pytest.mark.proves("INV-ONLY-OWN-READY-EVIDENCE", "INV-PROVEN")
+@pytest.mark.proves("INV-ONLY-OWN-READY-EVIDENCE", "INV-PROVEN", "FIELD-INVENTED-SOURCES")
 async def test_what_may_not_be_cited_is_published_unproven_never_silently(runs_on: Harness) -> None:
     """After the repair turn, claims on ERROR, refused, unknown or misquoted evidence stand as unproven."""
     tool = FakeTool(work=failing(ErrorCode.EXECUTION_ERROR, retryable=False))

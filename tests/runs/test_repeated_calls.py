@@ -25,7 +25,7 @@ def answers(done: Finished) -> list[tuple[str | None, ErrorCode | None]]:
     ]
 
 
-@pytest.mark.proves("INV-REPEATED-CALL", "INV-ONE-RESULT-EACH")
+@pytest.mark.proves("INV-REPEATED-CALL", "INV-ONE-RESULT-EACH", "FIELD-LOOPS")
 async def test_the_second_is_answered_by_the_first_and_the_third_is_refused(runs_on: Harness) -> None:
     """Neither has a record or is charged; a report that cites the first is proven, one that cites the second is not."""
     tool = FakeTool()

@@ -88,6 +88,7 @@ async def attached(tmp_path: Path, temporal_client: Client, task_queue: str) -> 
     server.close()
 
 
+@pytest.mark.proves("FIELD-OWN-SECRETS")
 async def test_no_secret_is_printed_by_a_command_or_logged_by_a_worker(attached: Attached) -> None:
     """diagnose, show, evidence and the worker, with a store that is there, that warns, and that is gone."""
     worker = programs.start(attached.folder, "worker", more=attached.environment)

@@ -88,7 +88,7 @@ TOOLS: list[Tool] = [
 ]
 
 
-@pytest.mark.proves("INV-NO-SECRET-SHOWN")
+@pytest.mark.proves("INV-NO-SECRET-SHOWN", "FIELD-SECRETS-IN-RESULTS")
 @pytest.mark.timeout(120)
 async def test_no_secret_of_a_tool_is_kept_or_shown_anywhere_but_in_raw(runs: Harness, logs: Logs) -> None:
     """In its answer, its failure, its exception, its projector's exception, its refusal; in every form."""
@@ -158,6 +158,7 @@ class _Failing:
         raise PlannerError(said, retryable=kind == "fails-for-now")
 
 
+@pytest.mark.proves("FIELD-OWN-SECRETS")
 @pytest.mark.parametrize("kind", ["raises", "fails", "fails-for-now", "refuses", "raises-in-check"])
 @pytest.mark.timeout(120)
 async def test_no_secret_of_a_failing_planner_is_kept_or_shown(runs: Harness, logs: Logs, kind: str) -> None:

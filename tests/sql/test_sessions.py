@@ -180,6 +180,7 @@ def stopped(tools: Sql, statement: str, running: Callable[[], bool]) -> ToolFail
     return ends[0]
 
 
+@pytest.mark.proves("FIELD-CANCEL-REACHES-THE-QUERY")
 def test_a_stopped_query_is_killed_on_mariadb(maria: Place) -> None:
     """Its process list shows none of it, and the reader's account may do it."""
     tools = sql(maria.reader_url, statement_timeout_s=60)
@@ -193,6 +194,7 @@ def test_a_stopped_query_is_killed_on_mariadb(maria: Place) -> None:
         assert eventually(lambda: not running())
 
 
+@pytest.mark.proves("FIELD-CANCEL-REACHES-THE-QUERY")
 def test_a_stopped_query_is_cancelled_on_postgresql(postgres: Place) -> None:
     """pg_stat_activity shows none of it."""
     tools = sql(postgres.reader_url, statement_timeout_s=60)

@@ -90,7 +90,7 @@ async def test_a_citation_of_a_record_that_expired_before_the_report_is_expired(
     [checked] = waited.checked.claims
     assert [citation.status for citation in checked.citations] == [CitationStatus.EXPIRED]
     assert checked.standing is Standing.UNPROVEN
-    assert waited.checked.verdict is Verdict.PARTIAL
+    assert waited.checked.verdict is Verdict.INCONCLUSIVE
     assert len(waited.checked.faults) == 1
 
 
