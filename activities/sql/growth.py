@@ -26,7 +26,7 @@ from activities.sql.lengths import (
     joined,
     literal,
 )
-from activities.sql.lexing import Dialect
+from activities.sql.lexing import STATEMENT_MAX, Dialect
 from activities.sql.patterns import Pattern
 
 LINEAR = 5.0
@@ -95,7 +95,11 @@ def by_name(dialect: Dialect, name: str) -> Rule:
 
 
 def _whole(call: Call) -> Made:
-    return Made(call.total)
+    return Made(call.total.and_(SMALL) if call.texts else Text(STORED_MAX))
+
+
+def _statement(_: Call) -> Made:
+    return Made(Text(0, STATEMENT_MAX))
 
 
 def _small(_: Call) -> Made:
@@ -148,7 +152,12 @@ def _aggregated(call: Call) -> Made:
 
 def _array(call: Call) -> Made:
     """Make an array of values, or of a query's rows."""
-    return _aggregated(call) if call.nodes and isinstance(call.nodes[0], exp.Query) else Made(call.total)
+    return _aggregated(call) if call.nodes and isinstance(call.nodes[0], exp.Query) else _quoted(call)
+
+
+def _quoted(call: Call) -> Made:
+    """Write values as one; quotes within are doubled."""
+    return Made(call.total.times(2).and_(SMALL))
 
 
 def pair(needle: Text, hay: Text, each: float) -> float:
@@ -305,6 +314,8 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("json_pretty", "json_detailed", "json_loose", "jsonb_pretty"), _indented),
     **dict.fromkeys(AGGREGATES, _aggregated),
     "array": _array,
+    "row": _quoted,
+    "current_query": _statement,
     **dict.fromkeys(("date_format", "time_format", "to_char", "strftime"), _dated),
     **dict.fromkeys(("instr", "split_part", "string_to_array", "string_to_table"), _searched(1, 0, 1)),
     **dict.fromkeys(("locate",), _searched(0, 1, 1)),
@@ -319,6 +330,7 @@ _RULES: dict[str, Rule] = {
     ),
     **dict.fromkeys(("json_patch", "json_normalize"), _squared(7)),
     **dict.fromkeys(("extractvalue", "updatexml"), _xpath),
+    **dict.fromkeys(("st_geomfromtext", "st_astext", "st_aswkt", "st_asgeojson"), _times(8)),
     **dict.fromkeys(("st_within", "st_contains", "st_distance", "st_intersects"), _squared(20)),
     **dict.fromkeys(("json_extract", "json_value", "json_query", "json_exists", "json_search"), _path),
     **dict.fromkeys(("json_contains_path", "json_remove", "json_length"), _path),

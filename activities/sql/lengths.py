@@ -66,7 +66,7 @@ class Text:
         return Text(min(self.stored, size), min(self.chosen, size))
 
 
-SMALL = Text(0, 64)
+SMALL = Text(64)
 """A number, a time, a truth value."""
 
 

@@ -16,8 +16,10 @@ class Pattern:
         self.written = written
         plain = re.sub(r"\\[bBAzZGK]", "", written or "")
         plain = re.sub(r"\\.|\[\^?\]?(?:\[:\w+:\]|[^]])*\]", "x", plain, flags=re.DOTALL)
-        self.loops = len(re.findall(r"[*+]|\{\d*,\}", plain))
-        self.nested = bool(re.search(r"\)[*+{]", plain)) and self.loops > 0
+        self.loops = len(re.findall(r"[*+?]|\{\d*,\d*\}", plain))
+        """Parts that match in several ways."""
+        self.nested = bool(re.search(r"\)[*+{]|\(\?(?!:|[imsx]+\))", plain))
+        """Groups that are repeated, look around, or call themselves."""
         self.width = max(1, _width(plain))
         """Bytes of a match at least; after a match of nothing a search goes on by one."""
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from sqlglot import exp
 
 from activities.sql.growth import AGGREGATES, LINEAR, Call, by_name
-from activities.sql.lengths import NUMERIC_MAX, SMALL, UNBOUNDED, Text, count, joined, written
+from activities.sql.lengths import NUMERIC_MAX, SMALL, STORED_MAX, UNBOUNDED, Text, count, joined, written
 from activities.sql.lexing import Dialect
 from activities.sql.refusals import not_understood
 from activities.sql.scopes import STORED, Rows, Scope, Value, grown_rows
@@ -96,8 +96,8 @@ class Work:
         what = f"{name} here" if most > WORK_MAX / 100 else "the statement"
         raise not_understood(
             f"{what} could take the server far beyond its time-out, which it heeds between rows only. Cut texts first, "
-            "as in LEFT(x, 500); write counts as numbers or LEAST(n, 100), patterns and formats as literals; and name "
-            "computed columns of subqueries fewer times"
+            "as in LEFT(x, 500); write counts as numbers or LEAST(n, 100), patterns and formats as literals; name "
+            "computed columns of subqueries fewer times, and nest NULLIF, IN (SELECT ...) and ALL (SELECT ...) less"
         )
 
     def look(self, tree: exp.Expr) -> tuple[Rows, float]:
@@ -241,18 +241,30 @@ class Work:
             return self._call(node.name.lower(), node, node.expressions, scope)
         values = [self.value(part, scope) for part in _operands(node) if not isinstance(part, _NAMES)]
         total = joined([value.text for value in values])
-        cost = sum(value.cost for value in values) + LINEAR * total.size + _NODE * max(len(values), 1)
+        cost = LINEAR * total.size + _NODE * max(len(values), 1)
+        cost += sum(value.cost for value in values) * self._evaluations(node)
         return Value(self._made(node, [value.text for value in values]), cost)
+
+    def _evaluations(self, node: exp.Expr) -> int:
+        """Return how many times the parts of a node are computed, as measured on MariaDB in calls within calls."""
+        if self._dialect != "mysql":
+            return 1
+        if isinstance(node, exp.Binary) and isinstance(node.expression, (exp.Any, exp.All)):
+            return 4
+        is_twice = (isinstance(node, exp.In) and node.args.get("query")) or node.name.lower() == "nullif"
+        return 2 if is_twice else 1
 
     def _made(self, node: exp.Expr, texts: Sequence[Text]) -> Text:
         """Return what a node without a rule of its own makes of its parts."""
+        if isinstance(node, exp.SessionParameter):
+            return Text(STORED_MAX)
         if not texts or isinstance(node, _SMALL) or (isinstance(node, _NUMBERS) and self._dialect != "postgres"):
             return SMALL
         if isinstance(node, (exp.Window, exp.Filter)):
             return texts[0]
         if isinstance(node, _NUMBERS):
             return reduce(Text.or_, texts)
-        return joined(texts)
+        return joined(texts).times(2) if isinstance(node, (exp.Tuple, exp.Array)) else joined(texts)
 
     def _whole(self, scope: Scope) -> Value:
         values = [*scope.columns.values(), scope.rest or STORED]
@@ -286,7 +298,7 @@ class Work:
         if self._worst[1] <= WORK_MAX and cost > self._worst[1]:
             self._worst = (name.upper(), cost)
         others = self._all([part for part in node.iter_expressions() if part not in arguments], scope)
-        return Value(text, cost + sum(value.cost for value in values) + others.cost)
+        return Value(text, cost + sum(value.cost for value in values) * self._evaluations(node) + others.cost)
 
 
 def _parts(node: exp.Expr, *keys: str) -> list[exp.Expr]:

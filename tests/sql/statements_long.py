@@ -129,3 +129,20 @@ LATE: dict[Dialect, tuple[tuple[str, str], ...]] = {
     ),
 }
 """What would keep a server busy far beyond any time-out, and who is named for it."""
+
+_WITHIN: dict[Dialect, tuple[tuple[str, str], ...]] = {
+    "mysql": (
+        ("NULLIF(", ", item)"),
+        ("(", " IN (SELECT id FROM orders))"),
+        ("(", " >= ALL (SELECT id FROM orders))"),
+        ("(id > ALL (SELECT ", " FROM orders))"),
+    ),
+    "postgres": (("ROW(", ", 1)"), ("(", ", 1)"), ("ARRAY[ROW(", ")]")),
+    "sqlite": (),
+}
+"""What is computed, or written, anew for each that it stands in."""
+
+
+def nested(dialect: Dialect, depth: int) -> list[str]:
+    """Statements with such things within each other."""
+    return [f"SELECT {before * depth}id{after * depth} FROM orders" for before, after in _WITHIN[dialect]]

@@ -22,7 +22,7 @@ from boundary.errors import ErrorCode
 from boundary.tools import ToolFailure
 from tests.sql.arenas import Arena, SqliteArena, Waiting, maria_arena, postgres_arena
 from tests.sql.grammar import known, long_texts, texts
-from tests.sql.statements_long import LATE
+from tests.sql.statements_long import LATE, nested
 from tests.sql.support import Sql, sql, unconnected
 from tests.sql.test_sessions import eventually
 
@@ -123,7 +123,7 @@ def postgres_judge(postgres_url: str, waiting: Waiting) -> Iterator[Judge]:
 
 def tried(judge: Judge, dialect: Dialect) -> None:
     """Play the known statements, then batches of others and of calls that may take long, and count."""
-    known_texts = [*known(dialect), *(statement for statement, _ in LATE[dialect])]
+    known_texts = [*known(dialect), *(statement for statement, _ in LATE[dialect]), *nested(dialect, 19)]
     for start in range(0, len(known_texts), BATCH):
         judge.play(known_texts[start : start + BATCH])
     told = judge.tally.copy()

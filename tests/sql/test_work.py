@@ -27,7 +27,7 @@ from activities.sql.work import Work
 from boundary.errors import ErrorCode
 from boundary.tools import ToolFailure
 from tests.sql.grammar_long import Long
-from tests.sql.statements_long import LATE, USUAL
+from tests.sql.statements_long import LATE, USUAL, nested
 from tests.sql.support import mysql_connection, postgres_connection
 
 SOAK = bool(os.environ.get("CASEBOUND_SOAK"))
@@ -66,6 +66,16 @@ def test_columns_made_of_columns_are_counted_each_time(dialect: Dialect) -> None
     assert prepare(few, dialect).sql
     with pytest.raises(ToolFailure, match="name computed columns of subqueries fewer times"):
         prepare(many, dialect)
+
+
+@pytest.mark.parametrize("dialect", ["mysql", "postgres"])
+def test_what_is_computed_anew_for_each_it_stands_in_is_counted_so(dialect: Dialect) -> None:
+    """19 NULLIF within each other compute the innermost 2^19 times on MariaDB; two of each are usual."""
+    for statement in nested(dialect, 2):
+        assert prepare(statement, dialect).sql
+    for statement in nested(dialect, 19):
+        with pytest.raises(ToolFailure, match="far beyond its time-out|nested too deeply"):
+            prepare(statement, dialect)
 
 
 @pytest.mark.parametrize("name", ["JSON_KEYS", "json_overlaps"])
