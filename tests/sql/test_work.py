@@ -74,7 +74,7 @@ def test_what_is_computed_anew_for_each_it_stands_in_is_counted_so(dialect: Dial
     for statement in nested(dialect, 2):
         assert prepare(statement, dialect).sql
     for statement in nested(dialect, 19):
-        with pytest.raises(ToolFailure, match="far beyond its time-out|nested too deeply"):
+        with pytest.raises(ToolFailure, match=r"far beyond its time-out|nested too deeply"):
             prepare(statement, dialect)
 
 
