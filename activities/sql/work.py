@@ -106,8 +106,10 @@ class Work:
         self._width = 4 if names & _WIDE_CHARACTERS else 1
         return self.query(tree, Scope())
 
-    def query(self, node: exp.Expr, around: Scope) -> tuple[Rows, float]:
-        """Return what a query yields, and what it costs."""
+    def query(self, node: exp.Expr | None, around: Scope) -> tuple[Rows, float]:
+        """Return what a query yields, and what it costs; None: the parser took what is none."""
+        if node is None:
+            return Rows([], STORED), 0.0
         scope = around.within()
         cost = self._with(node, scope)
         if isinstance(node, exp.Select):
@@ -121,7 +123,7 @@ class Work:
         elif isinstance(node, exp.Table):
             return self._source(node, scope)
         elif isinstance(node, exp.Subquery):
-            rows, more = self.query(node.this, scope)
+            rows, more = self.query(_inside(node), scope)
         else:
             value = self.value(node, scope)
             return Rows([], value), cost + value.cost
@@ -134,23 +136,20 @@ class Work:
         clause = node.args.get("with_")
         for cte in cast("list[exp.CTE]", clause.expressions if clause else []):
             recursive = clause is not None and clause.args.get("recursive") and isinstance(cte.this, exp.SetOperation)
-            rows, more = self._recursive(cte, scope) if recursive else self.query(cte.this, scope)
+            rows, more = self._recursive(cte, scope) if recursive else self.query(_inside(cte), scope)
             scope.queries[cte.alias.lower()] = rows.named(cte.args.get("alias"))
             cost += more
         return cost
 
     def _united(self, node: exp.SetOperation, scope: Scope) -> tuple[Rows, float]:
         """Look at one query after the other; there may be hundreds."""
-        first: exp.Expr = node
+        first = [cast("exp.Expr", node)]
         others: list[exp.Expr] = []
-        while isinstance(first, exp.SetOperation):
-            others.append(first.expression)
-            first = first.this
-        rows, cost = self.query(first, scope)
-        for other in others:
-            found, more = self.query(other, scope)
-            rows, cost = rows.united(found), cost + more
-        return rows, cost
+        while first and isinstance(first[0], exp.SetOperation):
+            others.extend(_parts(first[0], "expression"))
+            first = _parts(first[0], "this")
+        looks = [self.query(one, scope) for one in (*first, *others)]
+        return reduce(Rows.united, (rows for rows, _ in looks)), sum(cost for _, cost in looks)
 
     def _recursive(self, cte: exp.CTE, scope: Scope) -> tuple[Rows, float]:
         """Look at a query that reads its own rows: what grows with each row does so until the time-out."""
@@ -159,12 +158,12 @@ class Work:
         def over(rows: Rows) -> tuple[Rows, float]:
             inner = scope.within()
             inner.queries[cte.alias.lower()] = rows.computed().named(alias)
-            return self.query(cte.this, inner)
+            return self.query(_inside(cte), inner)
 
         self._recursions += 1
         if self._recursions > _RECURSIONS_MAX:
             raise not_understood(f"over {_RECURSIONS_MAX} recursive queries within each other: write them one by one")
-        rounds = [self.query(cast("exp.SetOperation", cte.this).this, scope)[0]]
+        rounds = [self.query(_inside(cte.this), scope)[0]]
         for _ in range(_ROUNDS):
             rounds.append(over(rounds[-1])[0])
         rows = grown_rows(*rounds[-3:])
@@ -175,9 +174,9 @@ class Work:
     def _selected(self, node: exp.Select, scope: Scope) -> tuple[Rows, float]:
         sources, cost = Rows(), 0.0
         for part in _parts(node, "from_", "joins", "laterals"):
-            source = cast("exp.Expr", part if isinstance(part, exp.Lateral) else part.this)
+            source = part if isinstance(part, exp.Lateral) else _inside(part)
             rows, more = self._source(source, scope)
-            scope.add(rows, source.alias_or_name)
+            scope.add(rows, source.alias_or_name if source else "")
             sources = sources.joined(rows)
             cost += more
         result = Rows(many=sources.many)
@@ -194,8 +193,10 @@ class Work:
         conditions = [condition for join in _parts(node, "joins") for condition in _parts(join, "on")]
         return result, cost + self._all([*_parts(node, *rest), *conditions], scope).cost
 
-    def _source(self, node: exp.Expr, scope: Scope) -> tuple[Rows, float]:
+    def _source(self, node: exp.Expr | None, scope: Scope) -> tuple[Rows, float]:
         """Look at what stands in FROM."""
+        if node is None:
+            return Rows([], STORED), 0.0
         inside, cost = cast("exp.Expr", node.this), 0.0
         if isinstance(node, exp.Table) and isinstance(inside, exp.Identifier):
             known = None if node.args.get("db") else scope.queries.get(node.name.lower())
@@ -209,7 +210,7 @@ class Work:
             rows, cost = Rows([], Value(value.text).or_(STORED), _is_series(inside)), value.cost
         rows = rows.named(node.args.get("alias"))
         for join in _parts(node, "joins") if isinstance(node, exp.Table) else ():
-            inner, more = self._source(join.this, scope)
+            inner, more = self._source(_inside(join), scope)
             rows = rows.joined(inner)
             beside = scope.within()
             beside.add(rows)
@@ -231,7 +232,7 @@ class Work:
         if isinstance(node, _LITERALS):
             return Value(written(node.name, self._dialect).times(self._width), _NODE)
         if isinstance(node, (exp.Alias, exp.Paren)):
-            return self.value(node.this, scope)
+            return self._all(_parts(node, "this"), scope)
         if isinstance(node, exp.Cast):
             return self._cast(node, scope)
         special = _CALLS.get(type(node).__name__)
@@ -271,7 +272,7 @@ class Work:
         return Value(joined([value.text for value in values]), sum(value.cost for value in values))
 
     def _cast(self, node: exp.Cast, scope: Scope) -> Value:
-        value, target = self.value(node.this, scope), node.to
+        value, target = self._all(_parts(node, "this"), scope), node.to
         postgres = self._dialect == "postgres"
         sizes = [count(size.this) or 0.0 for size in target.expressions if isinstance(size, exp.DataTypeParam)]
         text = value.text
@@ -301,6 +302,10 @@ class Work:
         return Value(text, cost + sum(value.cost for value in values) * self._evaluations(node) + others.cost)
 
 
+def _inside(node: exp.Expr) -> exp.Expr | None:
+    return next(iter(_parts(node, "this")), None)
+
+
 def _parts(node: exp.Expr, *keys: str) -> list[exp.Expr]:
     """The parts of a node under some of its names."""
     values = [cast("Any", node.args.get(key)) for key in keys]
@@ -314,10 +319,11 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
     if kind is None:
         return list(node.iter_expressions())
     parts: list[exp.Expr] = []
-    while isinstance(node, kind):
-        parts.append(cast("exp.Expr", node.expression))
-        node = cast("exp.Expr", node.this)
-    return [node, *reversed(parts)]
+    left = [node]
+    while left and isinstance(left[0], kind):
+        parts.extend(_parts(left[0], "expression"))
+        left = _parts(left[0], "this")
+    return [*left, *reversed(parts)]
 
 
 def _is_series(node: exp.Expr) -> bool:

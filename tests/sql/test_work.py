@@ -78,6 +78,12 @@ def test_what_is_computed_anew_for_each_it_stands_in_is_counted_so(dialect: Dial
             prepare(statement, dialect)
 
 
+@pytest.mark.parametrize("statement", ["SELECT (* XOR item) FROM orders", "SELECT (* + 1)", "SELECT CAST(* AS CHAR)"])
+def test_what_only_a_parser_takes_is_left_to_the_server(statement: str) -> None:
+    """A tree with a part missing costs what the rest costs; the server says what is wrong."""
+    assert prepare(statement, "mysql").sql
+
+
 @pytest.mark.parametrize("name", ["JSON_KEYS", "json_overlaps"])
 def test_functions_that_end_a_server_are_refused(name: str) -> None:
     """MariaDB 10.11.19 crashed over deeply nested texts in both."""
