@@ -18,7 +18,7 @@ from pymysql.converters import escape_string
 
 from activities.logs.cutting import json_size
 from activities.sql.failures import mysql_failure, unreachable
-from activities.sql.growth import GROUP_CONCAT_MAX
+from activities.sql.lengths import GROUP_CONCAT_MAX
 from activities.sql.mysql_values import Reader, readers
 from activities.sql.session import (
     CONNECT_TIMEOUT_S,

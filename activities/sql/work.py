@@ -94,9 +94,10 @@ class Work:
             return
         name, most = self._worst
         what = f"{name} here" if most > WORK_MAX / 100 else "the statement"
+        cut, least = ("SUBSTR(x, 1, 500)", "MIN") if self._dialect == "sqlite" else ("LEFT(x, 500)", "LEAST")
         raise not_understood(
             f"{what} could take the server far beyond its time-out, which it heeds between rows only. Cut texts first, "
-            "as in LEFT(x, 500); write counts as numbers or LEAST(n, 100), patterns and formats as literals; name "
+            f"as in {cut}; write counts as numbers or {least}(n, 100), patterns and formats as literals; name "
             "computed columns of subqueries fewer times, and nest NULLIF, IN (SELECT ...) and ALL (SELECT ...) less"
         )
 
@@ -252,8 +253,9 @@ class Work:
             return 1
         if isinstance(node, exp.Binary) and isinstance(node.expression, (exp.Any, exp.All)):
             return 4
-        is_twice = (isinstance(node, exp.In) and node.args.get("query")) or node.name.lower() == "nullif"
-        return 2 if is_twice else 1
+        if isinstance(node, exp.Anonymous):
+            return 2 if node.name.lower() == "nullif" else 1
+        return 2 if isinstance(node, exp.In) and node.args.get("query") else 1
 
     def _made(self, node: exp.Expr, texts: Sequence[Text]) -> Text:
         """Return what a node without a rule of its own makes of its parts."""
@@ -298,7 +300,8 @@ class Work:
             text = Text(0, UNBOUNDED)
         if self._worst[1] <= WORK_MAX and cost > self._worst[1]:
             self._worst = (name.upper(), cost)
-        others = self._all([part for part in node.iter_expressions() if part not in arguments], scope)
+        taken = {id(argument) for argument in arguments}
+        others = self._all([part for part in node.iter_expressions() if id(part) not in taken], scope)
         return Value(text, cost + sum(value.cost for value in values) * self._evaluations(node) + others.cost)
 
 

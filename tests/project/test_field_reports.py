@@ -1,7 +1,7 @@
 """Public reports of what went wrong with agents' tools, each as a case for ours: input, and what is right.
 
 Of those about logs and SQL that no other test states word for word; `tests/boundary/test_field_reports.py` has those
-about calls. The reports are named by repository and number.
+about calls, `tests/runs/test_field_reports.py` those about runs. docs/requirements.yaml lists them all.
 """
 
 from __future__ import annotations
